@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the manual pages of MPI's functions, MPI_*.3, and their index, tutti-functions.7, of what lib/model.py knows and of the
-texts in man/functions/.   usage: functions.py OUTPUT_FOLDER, which gets man3/ and man7/; or: functions.py --missing,
+"""Makes the manual pages of MPI's functions, MPI_*.3, and their index, tutti-functions.7, of what lib/model.py knows
+and of the texts in man/functions/.   usage: functions.py FOLDER, which gets man3/ and man7/; or functions.py --missing,
 which tells what is not described, and fails if something is not.
 
-The texts of a chapter stand in functions/CHAPTER.txt. A line `chapter: N Title` is its first one: N sorts the index. Then come
-records. One begins with `= MPI_Name …`: each of these functions gets a page with the record's text, in which {object} is
-what its name says that it is about (communicator of MPI_Comm_set_name), {Object} that of the name (Comm). The forms with
-large counts, _c, are told of on the page of the function itself. Below it stand lines `key: text`, continued by lines that begin with two
-spaces; @name in a text stands for that text of functions/shared.txt, where lines are `name: text`.
+The texts of a chapter stand in functions/CHAPTER.txt. Its first line is `chapter: N Title`, where N sorts the index.
+Then come records. One begins with `= MPI_Name ...`: each of these functions gets a page with the record's text, in
+which {object} is what its name says that it is about (communicator of MPI_Comm_set_name), {Object} that of the name
+(Comm). The forms with large counts, _c, are told of on the page of the function itself. Below it stand lines
+`key: text`, continued by lines that begin with two spaces; @name stands for that text of functions/shared.txt, whose
+lines are `name: text`.
 
   summary        one line, for NAME and apropos
   about          a paragraph; may come again
   alone          a paragraph that does not hold of the forms; may come again
-  arg NAME       what an argument means, where functions/arguments.txt does not say it: its lines are `NAME KIND: text`, where
-                 KIND is kinds of lib/table/kinds.tsv between commas, or *; and may be followed by in, out or inout
+  arg NAME       what an argument means, where functions/arguments.txt does not say it: its lines are `NAME KIND: text`,
+                 where KIND is kinds of lib/table/kinds.tsv between commas, or *; in, out or inout may follow
   returns        what a function returns, if it is not an error code
-  errors         `MPI_ERR_X: when`; may come again. What follows from the kinds of arguments (ERRORS) goes without saying
+  errors         `MPI_ERR_X: when`; may come again. What follows from the kinds of arguments goes without saying
   kind           local or not, collective, blocking or not, whether it may synchronise
   threads        only if it is not what the table says
   checks         what Tutti looks at by default
@@ -23,12 +24,13 @@ spaces; @name in a text stands for that text of functions/shared.txt, where line
   section        of the standard (MPI 5.0)
   see            names of functions, and of pages as mpirun(1)
   example        a file in functions/examples/
-  form NAME      `MPI_Name SECTION summary`: a function of which this text holds as well, with that of the record `= NAME` in
-                 functions/forms.txt: its paragraphs, errors, checks and names to see come behind these, its other keys in the
-                 place of these. Without a summary of its own it has the form's
+  form NAME      `MPI_Name SECTION summary`: a function of which this text holds as well, with that of the record
+                 `= NAME` in functions/forms.txt: its paragraphs, errors, checks and names to see come beside these, its
+                 other keys in the place of these. Without a summary of its own it has the form's
 
-In texts `name` is an argument or what is typed; functions, and words with capitals alone, are set by themselves."""
+In texts `name` is an argument or what is typed; names of functions and constants are set by themselves."""
 import collections
+import functools
 import pathlib
 import re
 import sys
@@ -41,20 +43,55 @@ import model  # noqa: E402
 TEXTS = HERE / "functions"
 NO_CHAPTERS = ("arguments", "shared", "forms")
 REPEATED = ("about", "alone", "errors")
-KEYS = ("summary", "about", "alone", "arg", "returns", "errors", "kind", "threads", "checks", "strict", "section", "see", "example",
-        "form")
-ABOUT = {"Comm": "communicator", "Type": "datatype", "Win": "window", "File": "file", "Session": "session", "Group": "group",
-         "Op": "operation", "Request": "request", "Message": "message", "Info": "info object", "Errhandler": "error handler",
-         "Datatype": "datatype", "Status": "status"}
+KEYS = ("summary", "about", "alone", "arg", "returns", "errors", "kind", "threads", "checks", "strict", "section",
+        "see", "example", "form")
+ABOUT = {"Comm": "communicator", "Type": "datatype", "Win": "window", "File": "file", "Session": "session",
+         "Group": "group", "Op": "operation", "Request": "request", "Message": "message", "Info": "info object",
+         "Errhandler": "error handler", "Datatype": "datatype", "Status": "status"}
 
 # What a bad argument of a kind of handle, or of a name, gives (lib/entry.hpp).
 HANDLE_ERRORS = {"Comm": "MPI_ERR_COMM", "Datatype": "MPI_ERR_TYPE", "Op": "MPI_ERR_OP", "Group": "MPI_ERR_GROUP",
                  "Errhandler": "MPI_ERR_ERRHANDLER", "Info": "MPI_ERR_INFO", "Request": "MPI_ERR_REQUEST",
-                 "Message": "MPI_ERR_REQUEST", "Win": "MPI_ERR_WIN", "File": "MPI_ERR_FILE", "Session": "MPI_ERR_SESSION"}
+                 "Message": "MPI_ERR_REQUEST", "Win": "MPI_ERR_WIN", "File": "MPI_ERR_FILE",
+                 "Session": "MPI_ERR_SESSION"}
 
 
 def fail(where, what):
     sys.exit(f"man/functions/{where}: {what}")
+
+
+# ---------------------------------------------------------------- functions
+
+STATUS_CONVERSIONS = {"c2f": ("MPI_Status", "MPI_Fint"), "f2c": ("MPI_Fint", "MPI_Status"),
+                      "c2f08": ("MPI_Status", "MPI_F08_status"), "f082c": ("MPI_F08_status", "MPI_Status"),
+                      "f082f": ("MPI_F08_status", "MPI_Fint"), "f2f08": ("MPI_Fint", "MPI_F08_status")}
+
+
+def converters():
+    """What mpi.h defines by itself: from C to Fortran and back (lib/header.py)."""
+    def function(name, returns, *parameters):
+        return model.Function(name, returns, "", model.When.ALWAYS, model.Record.NOTHING, parameters=parameters)
+
+    for handle in (h for h in model.handles() if not h.startswith("T_")):
+        name, kind = "Type" if handle == "Datatype" else handle, "HANDLE_INT"
+        yield function(f"MPI_{name}_c2f", "MPI_Fint", model.Parameter("handle", f"MPI_{handle}", kind, "in"))
+        yield function(f"MPI_{name}_f2c", f"MPI_{handle}", model.Parameter("handle", "MPI_Fint", kind, "in"))
+    for name, (old, new) in STATUS_CONVERSIONS.items():
+        yield function(f"MPI_Status_{name}", "int", model.Parameter("from", f"const {old} *", "STATUS", "in"),
+                       model.Parameter("to", f"{new} *", "STATUS", "out"))
+
+
+def of_fortran_alone():
+    for p in procedures().values():
+        if p.name not in model.functions_by_name() and not p.name.startswith("MPI_Status_"):
+            parameters = tuple(model.Parameter(a.name, "", a.kind, a.direction) for a in p.arguments)
+            yield model.Function(p.name, "", "", model.When.ALWAYS, model.Record.NOTHING, parameters=parameters)
+
+
+@functools.cache
+def known():
+    """Name -> Function, of all that may have a page: of C, of mpi.h, and of Fortran alone (these return nothing)."""
+    return model.functions_by_name() | {f.name: f for f in (*converters(), *of_fortran_alone())}
 
 
 # ---------------------------------------------------------------- texts
@@ -75,7 +112,8 @@ def logical_lines(file):
 
 
 def shared():
-    return dict((name, text.strip()) for name, _, text in (line.partition(":") for _, line in logical_lines("shared.txt")))
+    split = (line.partition(":") for _, line in logical_lines("shared.txt"))
+    return {name: text.strip() for name, _, text in split}
 
 
 class Record:
@@ -102,8 +140,10 @@ def records(file, texts):
         word, _, name = key.partition(" ")
         if not colon or not found or word not in KEYS or bool(name) != (word in ("arg", "form")):
             fail(where, f"no key is called {key}")
-        text = re.sub(r"@([a-z][a-z-]*[a-z])", lambda m: texts[m[1]] if m[1] in texts else fail(where, f"no text {m[0]}"),
-                      text.strip())
+        def shared_text(m):
+            return texts[m[1]] if m[1] in texts else fail(where, f"there is no text {m[0]}")
+
+        text = re.sub(r"@([a-z][a-z-]*[a-z])", shared_text, text.strip())
         record = found[-1]
         if word == "arg":
             record.arguments[name] = text
@@ -145,8 +185,6 @@ class Page:
             if summary:
                 self.keys["summary"] = [summary]
         prefix = next((p for p in re.findall(r"^MPI_([A-Z][a-z]+)_", name) if p in ABOUT), "")
-        if prefix == "Type" and name.endswith(("toint", "fromint")):
-            prefix = "Datatype"
         for key, texts in self.keys.items():
             self.keys[key] = [self.filled(t, prefix) for t in texts]
         self.arguments = {n: self.filled(t, prefix) for n, t in self.arguments.items()}
@@ -182,7 +220,7 @@ def pages():
         def add(name, *rest):
             if name in found:
                 fail(rest[0].where, f"{name} is described twice")
-            if name not in model.functions_by_name():
+            if name not in known():
                 fail(rest[0].where, f"there is no function {name}")
             found[name] = Page(name, path.stem, *rest)
 
@@ -197,7 +235,7 @@ def pages():
 
 
 def base_functions():
-    return [f for f in model.functions() if not f.is_large_form]
+    return [f for f in known().values() if not f.is_large_form]
 
 
 def argument_texts():
@@ -239,7 +277,7 @@ def rich(text):
             continue
         part = escaped(part)
         part = re.sub(r"\bMPI_(?:[A-Z][a-z]\w*|T_[a-z]\w*)\b(?!\()", lambda m: "\\fB" + m[0] + "\\fP(3)" if
-                      m[0].removesuffix("_c") in model.functions_by_name() else "\\fB" + m[0] + "\\fP", part)
+                      m[0].removesuffix("_c") in known() else "\\fB" + m[0] + "\\fP", part)
         part = re.sub(r"\bMPI_[A-Z0-9_]{2,}\b", lambda m: "\\fB" + m[0] + "\\fP", part)
         part = re.sub(r"\b(mpirun|mpicc|mpifort|tutti(?:\\-[a-z]+|\.yaml)?)\((\d)\)", r"\\fB\1\\fP(\2)", part)
         part = re.sub(r"(\\-\\-[a-z][\w=\\-]*)", r"\\fB\1\\fP", part)
@@ -299,8 +337,8 @@ def fortran_signature(procedure, form):
             declared += "(*)" if kind == "<type>" else ""
             grouped.setdefault(kind.replace("integer(KIND", "INTEGER(KIND"), []).append(declared)
     for kind, names in grouped.items():
-        kind = re.sub(r"\b(type|dimension|intent|in|out|inout|asynchronous|procedure|external|character|len|value)\b(?!>)",
-                      lambda m: m[0].upper(), kind)
+        words = "type|dimension|intent|in|out|inout|asynchronous|procedure|external|character|len|value"
+        kind = re.sub(rf"\b({words})\b(?!>)", lambda m: m[0].upper(), kind)
         declared = f"    {kind} :: "
         line = declared + ", ".join(names)
         if len(line) > 84:
@@ -321,19 +359,20 @@ def fortran_signature(procedure, form):
 
 # ---------------------------------------------------------------- a page
 
-SIGNIFICANT = {"at root": "It means something on the root alone.", "at leader": "It means something on the leader alone.",
+SIGNIFICANT = {"at root": "It means something on the root alone.",
+               "at leader": "It means something on the leader alone.",
                "behind rank 0": "It means something on all ranks but 0, unless `sendbuf` is MPI_IN_PLACE there.",
                "unless op": "It means nothing where `op` is MPI_NO_OP."}
 
 
-def facts(function, p):
-    """Sentences about an argument that the table knows."""
+def facts(function, p, said):
+    """Sentences about an argument that the table knows, beside what is said of it."""
     found = []
     if p.or_null and p.kind.startswith("RANK"):
         found.append("MPI_PROC_NULL is nobody: then nothing is transferred, and the call succeeds.")
     elif p.or_null and p.handle:
         found.append(f"MPI_{p.handle.upper()}_NULL may be given.")
-    elif p.or_null:
+    elif p.or_null and "NULL" not in said:
         found.append("It may be NULL where there is nothing to give or to get.")
     if p.or_any:
         found.append("MPI_ANY_SOURCE is any rank." if p.kind.startswith("RANK") else "MPI_ANY_TAG is any tag.")
@@ -346,8 +385,12 @@ def facts(function, p):
         if all(re.fullmatch(r"\w+", n) for n in lengths):
             what = " times ".join(n if n.isdigit() else f"`{n}`" for n in lengths)
             found.append(f"An array of length {what}." if len(lengths) == 1 else f"An array of {what} values.")
+    fortran_name = model.differences().get((function.name, p.name), {}).get("name")
+    if fortran_name and fortran_name not in said:
+        found.append(f"In Fortran it is called `{fortran_name}`.")
     if p.asynchronous:
-        found.append("It is in use until the operation is complete.")
+        found.append("It must not change until the operation is complete." if p.direction == "in" else
+                     "It is in use until the operation is complete.")
     return found
 
 
@@ -366,7 +409,7 @@ def arguments(page, function, texts):
         if p.type == "...":
             continue
         text = meaning(page, p, texts)
-        said = " ".join([text[:1].upper() + text[1:].rstrip(".") + "."] + facts(function, p))
+        said = " ".join([text[:1].upper() + text[1:].rstrip(".") + "."] + facts(function, p, text))
         alone = f", of {function.name}_c alone" if is_extra else ""
         out += [".TP", f"\\fI{p.name}\\fP ({p.direction}{alone})", *wrapped(rich(said))]
     return out
@@ -425,22 +468,27 @@ def raised(function):
     if function.errors_on.startswith("new"):
         return "Errors are raised on the error handler that the call is given."
     if function.errors_on == "no file":
-        return "Errors are raised on the error handler of MPI_FILE_NULL, which returns them unless the program sets another one."
+        return "Errors are raised on the error handler of MPI_FILE_NULL, which returns them unless the program sets " \
+               "another one."
     for kind, what in RAISED_ON:
         if any(p.type in (kind, kind + " *") and p.direction != "out" for p in function.parameters):
             return f"Errors are raised on the error handler of {what}" + (
                 ", which returns them unless the program sets another one." if kind == "MPI_File" else
                 "; unless the program sets another one, that ends the job.")
     if any(p.kind == "REQUEST" for p in function.parameters):
-        return "Errors are raised on the error handler of what the operation is on; unless the program sets another one, that " \
-               "ends the job."
-    return "Errors are raised on the error handler of MPI_COMM_SELF; unless the program sets another one, that ends the job."
+        return "Errors are raised on the error handler of what the operation is on; unless the program sets another " \
+               "one, that ends the job."
+    return "Errors are raised on the error handler of MPI_COMM_SELF; unless the program sets another one, that ends " \
+           "the job."
 
 
 def threads(page, function):
     if page.one("threads"):
         return page.one("threads")
-    if function.when is model.When.ALWAYS:
+    if function.is_tool:
+        return "It may be called at any time between MPI_T_init_thread and MPI_T_finalize, also before MPI_Init and " \
+               "after MPI_Finalize, and by any thread."
+    if function.when is model.When.ALWAYS or function.to_int or function.from_int:
         return "It may be called at any time, also before MPI_Init and after MPI_Finalize, and by any thread."
     if function.when is model.When.ANY_THREAD:
         return "It may be called by any thread, whatever the level of thread support."
@@ -455,20 +503,29 @@ def see_also(page):
 
 
 def example(page):
+    """The program, what it is for before it, and behind it what it prints, as its last comment says."""
     name = page.one("example")
     if not name:
         return []
-    lines = (TEXTS / "examples" / name).read_text().splitlines()
-    return [line for line in lines if "SPDX-License-Identifier" not in line]
+    text = (TEXTS / "examples" / name).read_text()
+    parts = re.fullmatch(r"/\* SPDX[^\n]*\n/\* (.*?) \*/\n(.*)\n/\* (.*):\n(.*?) \*/\n", text, re.S)
+    if not parts:
+        fail(f"examples/{name}", "does not begin with two comments, or does not end in one with what it prints")
+    purpose, program, command, printed = parts.groups()
+    said = re.sub(r"^(mpirun.*) prints", r"`\1 program` prints", command) + ":"
+    return [".SH EXAMPLE", *wrapped(rich(purpose)), ".PP", *code(program.splitlines()), ".PP", *wrapped(rich(said)),
+            ".PP", *code(printed.splitlines())]
 
 
 def roff(page, texts):
-    function = model.functions_by_name()[page.name]
+    function = known()[page.name]
     large = model.functions_by_name().get(page.name + "_c")
     names = [page.name] + ([large.name] if large else [])
     out = [f'.TH {page.name} 3 "" "Tutti" "MPI"', ".SH NAME",
-           f"{', '.join(names)} \\- {escaped(page.one('summary').rstrip('.'))}", ".SH SYNOPSIS", ".SS C"]
-    out += code(["#include <mpi.h>", "", *c_signature(function), *(["", *c_signature(large)] if large else [])])
+           f"{', '.join(names)} \\- {escaped(page.one('summary').rstrip('.'))}", ".SH SYNOPSIS"]
+    if function.returns:
+        lines = ["#include <mpi.h>", "", *c_signature(function), *(["", *c_signature(large)] if large else [])]
+        out += [".SS C", *code(lines)]
     procedure = procedures().get(page.name)
     if procedure:
         if not procedure.old:
@@ -488,18 +545,21 @@ def roff(page, texts):
     for number, text in enumerate(page.all("about")):
         out += ([".PP"] if number else []) + wrapped(rich(text))
     if large:
-        out += [".PP", *wrapped(rich(f"{large.name} is the same with counts and sizes of 64 bits; in Fortran `use mpi_f08` "
-                                     "has it under the one name." if procedure and not procedure.large_has_own_name else
-                                     f"{large.name} is the same with counts and sizes of 64 bits."))]
+        one_name = procedure and not procedure.large_has_own_name
+        out += [".PP", *wrapped(rich(f"{large.name} is the same with counts and sizes of 64 bits" + (
+            "; in Fortran `use mpi_f08` has it under the one name." if one_name else ".")))]
+    for old in (r.name for r in model.removed() if r.instead == page.name and "," in r.parameters):
+        out += [".PP", *wrapped(rich(f"`{old}`, which MPI 3.0 removed, is its old name, or an old form of it. "
+                                     "mpi.h has it with `-DMPI_COMPATIBILITY=1`."))]
     if any(p.type != "..." for p in function.parameters):
         out += [".SH ARGUMENTS", *arguments(page, function, texts)]
     out += [".SH RETURN VALUE"]
-    if page.one("returns") or function.returns != "int":
-        out += wrapped(rich(page.one("returns") or "What it is asked for; it has no errors."))
+    if page.one("returns"):
+        out += wrapped(rich(page.one("returns")))
     else:
         out += wrapped(rich("MPI_SUCCESS, or the code of an error (MPI_Error_class)." + (
             " In Fortran `ierror` gets it." if procedure and not procedure.no_ierror else "")))
-    if function.returns == "int" and not page.one("returns"):
+    if not page.one("returns"):
         out += [".SH ERRORS", *wrapped(rich(raised(function)))]
         for name, when in errors(page, function):
             out += [".TP", f".B {name}", *wrapped(rich(when[:1].upper() + when[1:].rstrip(".") + "."))]
@@ -509,9 +569,7 @@ def roff(page, texts):
     if page.one("strict"):
         out += [".PP", *wrapped(rich("With `--check=strict`: " + page.one("strict")))]
     out += [".SH STANDARD", *wrapped(f"MPI 5.0, section {page.one('section')}.")]
-    text = example(page)
-    if text:
-        out += [".SH EXAMPLE", *code(text)]
+    out += example(page)
     out += [".SH SEE ALSO"]
     names = see_also(page)
     for number, name in enumerate(names):
@@ -520,14 +578,20 @@ def roff(page, texts):
     return "\n".join(out) + "\n"
 
 
+INTRODUCTION = """Each function of MPI has a page in section 3, such as MPI_Send: how it is called from C and Fortran,
+what its arguments mean, what it returns, its errors, whether it waits for others, and what Tutti checks. The forms with
+large counts, whose names end in `_c`, stand on the page of the function without it. Each function can also be called by
+its name with a P before it, such as `PMPI_Send`: so does a tool that has put itself in the place of the function."""
+
+WHERE = """They stand in Tutti's own prefix, so that they hide no other MPI's: man finds them where Tutti's `bin` is on the
+PATH, or by `man -M PREFIX/share/man MPI_Send`. For `apropos`, and `man -k`, somebody who may write there runs
+`mandb PREFIX/share/man` once: they look in the index that it makes."""
+
+
 def index(found, chapters):
     out = ['.TH TUTTI\\-FUNCTIONS 7 "" "Tutti" "Tutti"', ".SH NAME",
            "tutti\\-functions \\- the functions of MPI, by chapter", ".SH DESCRIPTION",
-           *wrapped(rich("Each function of MPI has a page in section 3, such as MPI_Send: how it is called from C and Fortran, what its "
-                         "arguments mean, what it returns, its errors, whether it waits for others, and what Tutti checks. "
-                         "The forms with large counts, whose names end in `_c`, stand on the page of the function without "
-                         "it. Each function can also be called as `PMPI_…`, the name by which a tool that puts itself in "
-                         "its place calls the library.".replace("…", "*")))]
+           *wrapped(rich(INTRODUCTION)), ".PP", *wrapped(rich(WHERE))]
     for _, title, chapter in chapters:
         out.append(f".SH {escaped(title.upper())}")
         for name in sorted(n for n, page in found.items() if page.chapter == chapter):
@@ -551,14 +615,14 @@ def missing(found):
         for p in parameters:
             if p.type != "..." and not meaning(page, p, texts):
                 out.append(f"{function.name} does not say what {p.name} ({p.kind}, {p.direction}) means")
-        known = [p.name for p in parameters]
+        names = [p.name for p in parameters]
         out += [f"{function.name} describes {name}, which is no argument of it" for name in page.arguments
-                if name not in known and len(page.record.names) + len(page.record.forms) == 1]
+                if name not in names and len(page.record.names) + len(page.record.forms) == 1]
         out += [f"{function.name} names {name}, which there is not" for name in page.one("see").split()
-                if not (name in model.functions_by_name() or re.fullmatch(r"(mpi|tutti)[\w.-]*\(\d\)", name))]
+                if not (name in known() or re.fullmatch(r"(mpi|tutti)[\w.-]*\(\d\)", name))]
         for texts_of in (*page.keys.values(), list(page.arguments.values())):
             for name in re.findall(r"\bMPI_[A-Z][a-z]\w*[a-z]\b", " ".join(texts_of)):
-                if name not in model.functions_by_name() and name not in TYPES:
+                if name not in known() and name not in TYPES:
                     out.append(f"{function.name} speaks of {name}, which there is not")
         if page.one("example") and not (TEXTS / "examples" / page.one("example")).exists():
             out.append(f"{function.name} has no example {page.one('example')}")
@@ -566,7 +630,8 @@ def missing(found):
 
 
 TYPES = set(re.findall(r"MPI_\w+", " ".join(model.callbacks()))) | {"MPI_" + name for name in model.handles()} | {
-    "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint", "MPI_Status", "MPI_T_cb_safety", "MPI_T_source_order"}
+    "MPI_F08_status", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint", "MPI_Status", "MPI_T_cb_safety",
+    "MPI_T_source_order"}
 
 
 def main():
@@ -579,9 +644,11 @@ def main():
     (output / "man3").mkdir(parents=True, exist_ok=True)
     (output / "man7").mkdir(parents=True, exist_ok=True)
     made = {output / "man3" / f"{name}.3": roff(page, texts) for name, page in found.items()}
-    for f in model.functions():
-        if f.is_large_form and f.name.removesuffix("_c") in found:
-            made[output / "man3" / f"{f.name}.3"] = f".so man3/{f.name.removesuffix('_c')}.3\n"
+    leads = {f.name: f.name.removesuffix("_c") for f in model.functions() if f.is_large_form}
+    leads |= {r.name: r.instead for r in model.removed() if "," in r.parameters}  # functions
+    for name, to in leads.items():
+        if to in found:
+            made[output / "man3" / f"{name}.3"] = f".so man3/{to}.3\n"
     made[output / "man7" / "tutti-functions.7"] = index(found, chapters)
     for old in (output / "man3").glob("MPI_*.3"):
         if old not in made:

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds that there is a manual page for each function that mpi.h declares, that the index names each, that what a page refers
-to is there, and that man and mandoc, where they are, have nothing to say against it.   usage: pages.py BUILD_FOLDER"""
+"""Holds that there is a manual page for each function that mpi.h declares, that the index names each, that what a page
+refers to is there, that groff and mandoc, where they are, have nothing to say against
+it, and that man and apropos find it.
+usage: pages.py BUILD_FOLDER"""
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
+FORTRAN_ALONE = {"MPI_F_sync_reg", "MPI_Sizeof"}
 build = pathlib.Path(sys.argv[1])
 folder = build / "man" / "man3"
 source = pathlib.Path(__file__).resolve().parents[2] / "man"
@@ -16,7 +20,8 @@ functions = {name for name in declared if f"P{name}(" in (build / "include" / "m
 pages = {path.stem: path.read_text() for path in folder.glob("MPI_*.3")}
 index = (build / "man" / "man7" / "tutti-functions.7").read_text()
 found = [f"{name} has no page" for name in sorted(functions - set(pages))]
-found += [f"there is a page of {name}, which mpi.h does not declare" for name in sorted(set(pages) - functions)]
+found += [f"there is a page of {name}, which mpi.h does not declare" for name in sorted(
+    set(pages) - functions - FORTRAN_ALONE)]
 others = {path.name.rpartition(".")[0]: path.suffix[1:] for path in source.glob("*.[1-9]")} | {"tutti-functions": "7"}
 for name, text in sorted(pages.items()):
     if text.startswith(".so "):
@@ -35,7 +40,8 @@ for name, text in sorted(pages.items()):
 environment = dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80", MANPATH=str(folder.parent))
 full = [str(path) for path in sorted(folder.glob("*.3")) if not pages[path.stem].startswith(".so ")]
 if shutil.which("groff"):
-    said = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", *full], capture_output=True, text=True, env=environment)
+    command = ["groff", "-man", "-Tutf8", "-ww", "-z", *full]
+    said = subprocess.run(command, capture_output=True, text=True, env=environment)
     found += said.stderr.splitlines()
 if shutil.which("mandoc"):
     said = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *full], capture_output=True, text=True)
@@ -44,5 +50,13 @@ if shutil.which("man"):
     shown = subprocess.run(["man", "MPI_Send"], capture_output=True, text=True, env=environment)
     if "int MPI_Send(" not in shown.stdout:
         found.append(f"man does not show MPI_Send: {shown.stderr}")
+if shutil.which("mandb") and shutil.which("apropos"):
+    with tempfile.TemporaryDirectory() as copied:
+        shutil.copytree(folder.parent, copied, dirs_exist_ok=True)
+        subprocess.run(["mandb", "--create", "--quiet", copied], env=environment, capture_output=True)
+        command = ["apropos", "-M", copied, "join the elements of all ranks"]
+        said = subprocess.run(command, capture_output=True, text=True)
+        if "MPI_Allreduce (3)" not in said.stdout:
+            found.append(f"apropos does not find MPI_Allreduce: {said.stdout}{said.stderr}")
 print("\n".join(found[:50]) or f"{len(functions)} functions of mpi.h have a page")
 sys.exit(bool(found))

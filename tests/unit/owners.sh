@@ -38,7 +38,7 @@ cat >"$scratch/common.hpp" <<'CPP'
 #include <span>
 
 #include "base/mutex.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/request.hpp"
 CPP

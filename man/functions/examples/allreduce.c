@@ -11,7 +11,8 @@ int main(void) {
   do {
     steps++;
     error = (rank + 1.0) / (1 << steps);
-    MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_DOUBLE, MPI_MAX,
+                  MPI_COMM_WORLD);
   } while (error > 0.01);
   printf("rank %d: %d steps, error %g\n", rank, steps, error);
   MPI_Finalize();

@@ -9,7 +9,8 @@ int main(void) {
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int *row = malloc(size * sizeof *row), *column = malloc(size * sizeof *column);
+  int *row = malloc(size * sizeof *row),
+      *column = malloc(size * sizeof *column);
   for (int j = 0; j < size; j++) row[j] = 10 * rank + j;
   MPI_Alltoall(row, 1, MPI_INT, column, 1, MPI_INT, MPI_COMM_WORLD);
   printf("rank %d: %d ... %d\n", rank, column[0], column[size - 1]);

@@ -10,16 +10,19 @@ int main(void) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int *numbers = malloc(4 * size * sizeof *numbers);
-  int *sendcounts = numbers, *recvcounts = numbers + size, *sdispls = numbers + 2 * size, *rdispls = numbers + 3 * size;
+  int *sendcounts = numbers, *recvcounts = numbers + size,
+      *sdispls = numbers + 2 * size, *rdispls = numbers + 3 * size;
   for (int r = 0; r < size; r++) sendcounts[r] = r + 1;
-  MPI_Alltoall(sendcounts, 1, MPI_INT, recvcounts, 1, MPI_INT, MPI_COMM_WORLD);
+  MPI_Alltoall(sendcounts, 1, MPI_INT, recvcounts, 1, MPI_INT,
+               MPI_COMM_WORLD);
   for (int r = 0; r < size; r++) {
     sdispls[r] = out, out += sendcounts[r];
     rdispls[r] = in, in += recvcounts[r];
   }
   int *given = malloc(out * sizeof *given), *got = malloc(in * sizeof *got);
   for (int i = 0; i < out; i++) given[i] = rank;
-  MPI_Alltoallv(given, sendcounts, sdispls, MPI_INT, got, recvcounts, rdispls, MPI_INT, MPI_COMM_WORLD);
+  MPI_Alltoallv(given, sendcounts, sdispls, MPI_INT, got, recvcounts,
+                rdispls, MPI_INT, MPI_COMM_WORLD);
   for (int i = 0; i < in; i++) sum += got[i];
   printf("rank %d got %d numbers, sum %d\n", rank, in, sum);
   free(numbers), free(given), free(got);

@@ -11,10 +11,14 @@ int main(void) {
   before = MPI_Wtime();
   MPI_Barrier(MPI_COMM_WORLD);
   after = MPI_Wtime();
-  MPI_Reduce(&before, &last_before, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  MPI_Reduce(&after, &first_after, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
+  MPI_Reduce(&before, &last_before, 1, MPI_DOUBLE, MPI_MAX, 0,
+             MPI_COMM_WORLD);
+  MPI_Reduce(&after, &first_after, 1, MPI_DOUBLE, MPI_MIN, 0,
+             MPI_COMM_WORLD);
   /* On one node the clocks of all ranks are the same one. */
-  if (rank == 0) printf("nobody left early: %s\n", first_after >= last_before ? "yes" : "no");
+  if (rank == 0)
+    printf("nobody left early: %s\n",
+           first_after >= last_before ? "yes" : "no");
   MPI_Finalize();
 }
 

@@ -13,7 +13,8 @@ int main(void) {
     parameters[1] = 1e-6;
   }
   MPI_Bcast(parameters, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  printf("rank %d: step %g, tolerance %g\n", rank, parameters[0], parameters[1]);
+  printf("rank %d: step %g, tolerance %g\n", rank, parameters[0],
+         parameters[1]);
   MPI_Finalize();
 }
 

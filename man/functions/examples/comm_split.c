@@ -12,7 +12,8 @@ int main(void) {
   MPI_Comm_split(mine, rank / 2, rank, &row);
   MPI_Comm_rank(row, &rank_in_row);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, row);
-  printf("rank %d is rank %d of its row, whose sum is %d\n", rank, rank_in_row, sum);
+  printf("rank %d is rank %d of its row, whose sum is %d\n", rank,
+         rank_in_row, sum);
   MPI_Comm_free(&row);
   MPI_Comm_free(&mine);
   MPI_Finalize();

@@ -18,7 +18,8 @@ int main(void) {
   for (int i = 0; i < EACH; i++) block[i] *= 10;
   /* The counts are those of one block, on the root as well. */
   MPI_Gather(block, EACH, MPI_INT, all, EACH, MPI_INT, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("%d %d ... %d\n", all[0], all[1], all[EACH * size - 1]);
+  if (rank == 0)
+    printf("%d %d ... %d\n", all[0], all[1], all[EACH * size - 1]);
   free(all);
   MPI_Finalize();
 }

@@ -25,8 +25,10 @@ int main(void) {
     }
     all = malloc(total * sizeof *all);
   }
-  MPI_Gatherv(numbers, mine, MPI_INT, all, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);
-  for (int i = 0; i < total; i++) printf("%d%s", all[i], i + 1 < total ? " " : "\n");
+  MPI_Gatherv(numbers, mine, MPI_INT, all, counts, displs, MPI_INT, 0,
+              MPI_COMM_WORLD);
+  for (int i = 0; i < total; i++)
+    printf("%d%s", all[i], i + 1 < total ? " " : "\n");
   free(numbers), free(counts), free(displs), free(all);
   MPI_Finalize();
 }

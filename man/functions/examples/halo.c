@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchange with both neighbours, and compute meanwhile what does not need them. On any number of ranks. */
+/* Exchange with both neighbours, and compute meanwhile what does not need them. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -11,11 +11,13 @@ int main(void) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int i = 0; i < N + 2; i++) u[i] = rank;
-  /* Messages to and from MPI_PROC_NULL are nothing, so the ends need no case of their own. */
-  int left = rank > 0 ? rank - 1 : MPI_PROC_NULL, right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
+  /* To and from MPI_PROC_NULL nothing is sent: the ends are no special case. */
+  int left = rank > 0 ? rank - 1 : MPI_PROC_NULL,
+      right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
   MPI_Request requests[4];
   MPI_Irecv(&u[0], 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[0]);
-  MPI_Irecv(&u[N + 1], 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[1]);
+  MPI_Irecv(&u[N + 1], 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD,
+            &requests[1]);
   MPI_Isend(&u[1], 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[2]);
   MPI_Isend(&u[N], 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[3]);
   double sum = 0;

@@ -7,11 +7,13 @@ typedef struct {
   double re, im;
 } Complex;
 
-static void multiply(void *in, void *inout, int *count, MPI_Datatype *type) {
+static void multiply(void *in, void *inout, int *count,
+                     MPI_Datatype *type) {
   (void)type;
   Complex *a = in, *b = inout;
   for (int i = 0; i < *count; i++) {
-    Complex product = {a[i].re * b[i].re - a[i].im * b[i].im, a[i].re * b[i].im + a[i].im * b[i].re};
+    Complex product = {a[i].re * b[i].re - a[i].im * b[i].im,
+                       a[i].re * b[i].im + a[i].im * b[i].re};
     b[i] = product;
   }
 }

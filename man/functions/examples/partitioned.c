@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message in four partitions, which are ready in another order than they stand in. On 2 ranks. */
+/* A message in four partitions, which are ready in another order than they stand in. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -11,7 +11,8 @@ int main(void) {
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    MPI_Psend_init(data, PARTS, EACH, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Psend_init(data, PARTS, EACH, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &request);
     MPI_Start(&request);
     for (int part = PARTS - 1; part >= 0; part--) {
       for (int i = 0; i < EACH; i++) data[part * EACH + i] = part;
@@ -21,7 +22,8 @@ int main(void) {
     MPI_Request_free(&request);
   } else if (rank == 1) {
     int arrived = 0;
-    MPI_Precv_init(data, PARTS, EACH, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Precv_init(data, PARTS, EACH, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD,
+                   MPI_INFO_NULL, &request);
     MPI_Start(&request);
     while (!arrived) MPI_Parrived(request, 2, &arrived);
     printf("partition 2 begins with %g\n", data[2 * EACH]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same exchange, many times: prepared once. On 2 ranks. */
+/* The same exchange, many times: prepared once. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -11,8 +11,10 @@ int main(void) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   mine = rank;
   if (rank < 2) {
-    MPI_Send_init(&mine, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, &requests[0]);
-    MPI_Recv_init(&others, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Send_init(&mine, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD,
+                  &requests[0]);
+    MPI_Recv_init(&others, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD,
+                  &requests[1]);
     for (int step = 0; step < 10; step++) {
       MPI_Startall(2, requests);
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);

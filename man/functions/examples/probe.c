@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 1 does not know how long the message is, and asks before it receives. On 2 ranks. */
+/* Rank 1 does not know how long the message is, and asks before it receives. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

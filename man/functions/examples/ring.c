@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each rank passes its number to the next one and gets that of the one before. On any number of ranks. */
+/* Each rank passes its number to the next one and gets that of the one before. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -9,7 +9,8 @@ int main(void) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int right = (rank + 1) % size, left = (rank + size - 1) % size;
-  MPI_Sendrecv(&rank, 1, MPI_INT, right, 0, &from_left, 1, MPI_INT, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, right, 0, &from_left, 1, MPI_INT, left, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   printf("rank %d got %d\n", rank, from_left);
   MPI_Finalize();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 sends an array to rank 1. On 2 ranks. */
+/* Rank 0 sends an array to rank 1. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -12,7 +12,8 @@ int main(void) {
     for (int i = 0; i < 100; i++) values[i] = i;
     MPI_Send(values, 100, MPI_DOUBLE, 1, 7, MPI_COMM_WORLD);
   } else if (rank == 1) {
-    MPI_Recv(values, 100, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(values, 100, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     printf("the last value is %g\n", values[99]);
   }
   MPI_Finalize();

@@ -9,10 +9,12 @@ int main(void) {
   MPI_Comm node;
   MPI_Win win;
   MPI_Init(NULL, NULL);
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+                      MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, &rank);
   MPI_Comm_size(node, &size);
-  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, node, &mine, &win);
+  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, node,
+                          &mine, &win);
   MPI_Win_shared_query(win, 0, &bytes, &unit, &first);
   MPI_Win_lock_all(0, win);
   *mine = rank + 1;
@@ -21,7 +23,8 @@ int main(void) {
   MPI_Win_sync(win);
   if (rank == size - 1) {
     int sum = 0;
-    for (int r = 0; r < size; r++) sum += first[r]; /* the parts follow each other */
+    for (int r = 0; r < size; r++)
+      sum += first[r]; /* the parts follow each other */
     printf("the sum is %d\n", sum);
   }
   MPI_Win_unlock_all(win);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An array of structs is sent by a datatype that is laid out as they are. On 2 ranks. */
+/* An array of structs is sent by a datatype that is laid out as they are. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,7 +12,9 @@ typedef struct {
 
 int main(void) {
   int rank, lengths[] = {1, 3, 1};
-  MPI_Aint places[] = {offsetof(Particle, kind), offsetof(Particle, at), offsetof(Particle, charge)}, lb, extent;
+  MPI_Aint places[] = {offsetof(Particle, kind), offsetof(Particle, at),
+                       offsetof(Particle, charge)},
+           lb, extent;
   MPI_Datatype types[] = {MPI_CHAR, MPI_DOUBLE, MPI_INT}, packed, particle;
   Particle p[2] = {{0}};
   MPI_Init(NULL, NULL);
@@ -27,7 +29,8 @@ int main(void) {
     MPI_Send(p, 2, particle, 1, 0, MPI_COMM_WORLD);
   } else if (rank == 1) {
     MPI_Recv(p, 2, particle, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    printf("%c at %g, charge %d, extent %d\n", p[1].kind, p[1].at[2], p[1].charge, (int)extent);
+    printf("%c at %g, charge %d, extent %d\n", p[1].kind, p[1].at[2],
+           p[1].charge, (int)extent);
   }
   MPI_Type_free(&packed);
   MPI_Type_free(&particle);

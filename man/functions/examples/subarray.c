@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inner part of an array with a border. On 2 ranks. */
+/* The inner part of an array with a border. */
 #include <mpi.h>
 #include <stdio.h>
 
 int main(void) {
-  int rank, sizes[] = {4, 5}, inner[] = {2, 3}, starts[] = {1, 1}, a[4][5] = {{0}}, b[6];
+  int rank, sizes[] = {4, 5}, inner[] = {2, 3}, starts[] = {1, 1},
+            a[4][5] = {{0}}, b[6];
   MPI_Datatype middle;
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Type_create_subarray(2, sizes, inner, starts, MPI_ORDER_C, MPI_INT, &middle);
+  MPI_Type_create_subarray(2, sizes, inner, starts, MPI_ORDER_C, MPI_INT,
+                           &middle);
   MPI_Type_commit(&middle);
   if (rank == 0) {
     for (int i = 0; i < 4; i++)
