@@ -419,43 +419,55 @@ def procedures():
     return {p.name: p for p in model.procedures() if p.is_called}
 
 
+def wrong(function, p):
+    """(class, when) of an argument that is no good at all, as the entry points judge it (lib/entries.py)."""
+    on_window = any(q.type == "MPI_Win" for q in function.parameters)
+    on_comm = any(q.type == "MPI_Comm" for q in function.parameters)
+    is_array = p.type.endswith("]")
+    given = p.direction != "out"
+    if given and p.handle in HANDLE_ERRORS:
+        if p.may_be_freed or is_array and p.handle in ("Request", "Info"):  # the records say it
+            return None
+        uncommitted = p.handle == "Datatype" and function.moves_data and p.direction == "in"
+        return HANDLE_ERRORS[p.handle], (f"an entry of `{p.name}`" if is_array else f"`{p.name}`") + \
+            f" is no {ABOUT[p.handle]}" + (", or is not committed" if uncommitted else "")
+    if given and p.what.value in ("elements", "bytes", "length") and not p.may_be_negative:
+        if is_array:
+            return ("MPI_ERR_COUNT", f"`{p.name}` has a negative number") if function.moves_data else None
+        return "MPI_ERR_COUNT", f"`{p.name}` is negative"
+    if p.kind == "TAG" and p.type == "int" and given and on_comm:
+        return "MPI_ERR_TAG", f"`{p.name}` is negative" + (" and not MPI_ANY_TAG" if p.or_any else "")
+    if p.name == "root" and on_comm:
+        return "MPI_ERR_ROOT", "`root` is no rank of the communicator"
+    if p.kind.startswith("RANK") and p.type == "int" and given and (p.or_null or on_window):
+        others = (", nor MPI_PROC_NULL" if p.or_null else "") + (", nor MPI_ANY_SOURCE" if p.or_any else "")
+        return "MPI_ERR_RANK", f"`{p.name}` is no rank of the {'window' if on_window else 'communicator'}{others}"
+    if p.kind == "BUFFER" and function.moves_data and not function.neighbors and not p.address_only:
+        is_collective = any(q.name in ("sendbuf", "buffer") for q in function.parameters) and on_comm and not any(
+            q.name == "dest" for q in function.parameters)
+        return "MPI_ERR_BUFFER", f"`{p.name}` is NULL though it is not empty" + (
+            "" if is_collective else ", or is MPI_IN_PLACE")
+    is_own = p.what.value == "own" and not p.kind.startswith("ATTRIBUTE_VAL") or p.kind == "STATUS" and not given
+    if p.type.endswith("*") and not is_own and not p.or_null and p.kind != "BUFFER":
+        return "MPI_ERR_ARG", f"`{p.name}` is NULL"
+    return None
+
+
 def errors(page, function):
-    found = {}
+    """[(class, when)]: what follows from the arguments, and behind that what the record says."""
+    if function.is_tool:
+        return [tuple(text.split(": ", 1)) for text in page.all("errors")]
+    implied = collections.defaultdict(list)
+    for name, when in filter(None, (wrong(function, p) for p in function.parameters)):
+        implied[name].append(when)
+    found = {name: [", or ".join(when)] for name, when in implied.items()}
     for text in page.all("errors"):
         name, colon, when = text.partition(": ")
         if not colon:
             fail(page.record.where, f"errors: {text} says no class, or not when")
-        found[name] = when
-    implied = collections.OrderedDict()
-    if function.is_tool:
-        return list(found.items())
-    for p in function.parameters:
-        if p.direction in ("in", "inout") and p.handle in HANDLE_ERRORS and not p.may_be_freed:
-            bad = f"`{p.name}` is no {ABOUT.get(p.handle, p.handle).replace('info object', 'info object')}"
-            if p.handle == "Datatype" and function.moves_data and p.direction == "in":
-                bad += ", or is not committed"
-            implied.setdefault(HANDLE_ERRORS[p.handle], []).append(bad)
-        elif p.what.value in ("elements", "bytes", "length") and p.direction == "in" and not p.may_be_negative:
-            implied.setdefault("MPI_ERR_COUNT", []).append(
-                f"`{p.name}` " + ("has a negative number" if p.type.endswith("]") else "is negative"))
-        elif p.kind == "TAG" and p.direction == "in" and "int" == p.type and any(q.type == "MPI_Comm" for q in
-                                                                              function.parameters):
-            implied.setdefault("MPI_ERR_TAG", []).append(f"`{p.name}` is negative" + (
-                " and not MPI_ANY_TAG" if p.or_any else ""))
-        elif p.name == "root" and p.type == "int":
-            implied.setdefault("MPI_ERR_ROOT", []).append("`root` is no rank of the communicator")
-        elif p.kind.startswith("RANK") and p.type == "int" and p.direction == "in" and (p.or_null or any(
-                q.type == "MPI_Win" for q in function.parameters)):
-            others = [n for n in ("MPI_PROC_NULL" if p.or_null else "", "MPI_ANY_SOURCE" if p.or_any else "") if n]
-            where = "window" if any(q.type == "MPI_Win" for q in function.parameters) else "communicator"
-            implied.setdefault("MPI_ERR_RANK", []).append(f"`{p.name}` is no rank of the {where}" + "".join(
-                f", nor {n}" for n in others))
-    for name, when in implied.items():
-        if name in found:
-            found[name] = ", or ".join(when) + "; " + found[name]
-        else:
-            found[name] = ", or ".join(when)
-    return sorted(found.items())
+        if when not in found.setdefault(name, []):
+            found[name].append(when)
+    return sorted((name, "; ".join(when)) for name, when in found.items())
 
 
 RAISED_ON = (("MPI_Comm", "the communicator"), ("MPI_Win", "the window"), ("MPI_File", "the file"),
