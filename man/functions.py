@@ -23,7 +23,7 @@ lines are `name: text`.
   strict         what --check=strict looks at beyond that
   section        of the standard (MPI 5.0)
   see            names of functions, and of pages as mpirun(1)
-  example        a file in functions/examples/
+  example        a file in functions/examples/; `example MPI_Name`: of that function or form alone
   form NAME      `MPI_Name SECTION summary`: a function of which this text holds as well, with that of the record
                  `= NAME` in functions/forms.txt: its paragraphs, errors, checks and names to see come beside these, its
                  other keys in the place of these. Without a summary of its own it has the form's
@@ -120,6 +120,7 @@ class Record:
     def __init__(self, names, where):
         self.names, self.where = names, where
         self.keys, self.arguments, self.forms = collections.defaultdict(list), {}, {}
+        self.examples = {}  # of single functions of the record, or of forms
 
     def one(self, key):
         return self.keys[key][0] if self.keys[key] else ""
@@ -138,7 +139,7 @@ def records(file, texts):
             continue
         key, colon, text = line.partition(":")
         word, _, name = key.partition(" ")
-        if not colon or not found or word not in KEYS or bool(name) != (word in ("arg", "form")):
+        if not colon or not found or word not in KEYS or word != "example" and bool(name) != (word in ("arg", "form")):
             fail(where, f"no key is called {key}")
         def shared_text(m):
             return texts[m[1]] if m[1] in texts else fail(where, f"there is no text {m[0]}")
@@ -147,6 +148,8 @@ def records(file, texts):
         record = found[-1]
         if word == "arg":
             record.arguments[name] = text
+        elif word == "example" and name:
+            record.examples[name] = text
         elif word == "form":
             function, section, *summary = text.split(maxsplit=2)
             record.forms[function] = (name, section, *summary)
@@ -184,6 +187,8 @@ class Page:
             self.keys["section"] = [section]
             if summary:
                 self.keys["summary"] = [summary]
+        if name in record.examples:
+            self.keys["example"] = [record.examples[name]]
         prefix = next((p for p in re.findall(r"^MPI_([A-Z][a-z]+)_", name) if p in ABOUT), "")
         for key, texts in self.keys.items():
             self.keys[key] = [self.filled(t, prefix) for t in texts]
@@ -595,8 +600,8 @@ what its arguments mean, what it returns, its errors, whether it waits for other
 large counts, whose names end in `_c`, stand on the page of the function without it. Each function can also be called by
 its name with a P before it, such as `PMPI_Send`: so does a tool that has put itself in the place of the function."""
 
-WHERE = """They stand in Tutti's own prefix, so that they hide no other MPI's: man finds them where Tutti's `bin` is on the
-PATH, or by `man -M PREFIX/share/man MPI_Send`. For `apropos`, and `man -k`, somebody who may write there runs
+WHERE = """They stand in Tutti's own prefix, so that they hide no other MPI's: man finds them where Tutti's `bin` is on
+the PATH, or by `man -M PREFIX/share/man MPI_Send`. For `apropos`, and `man -k`, somebody who may write there runs
 `mandb PREFIX/share/man` once: they look in the index that it makes."""
 
 
