@@ -524,7 +524,8 @@ def example(page):
     name = page.one("example")
     if not name:
         return []
-    text = (TEXTS / "examples" / name).read_text()
+    path = TEXTS / "examples" / name
+    text = path.read_text() if path.exists() else fail(page.record.where, f"there is no example {name}")
     parts = re.fullmatch(r"/\* SPDX[^\n]*\n/\* (.*?) \*/\n(.*)\n/\* (.*):\n(.*?) \*/\n", text, re.S)
     if not parts:
         fail(f"examples/{name}", "does not begin with two comments, or does not end in one with what it prints")
@@ -618,8 +619,11 @@ def index(found, chapters):
 
 
 def missing(found):
-    """What a reader would not find: one line each."""
+    """What a reader would not find: one line each; and examples that no page shows."""
     texts, out = argument_texts(), []
+    shown = {page.one("example") for page in found.values()}
+    out += [f"examples/{path.name} stands on no page" for path in sorted((TEXTS / "examples").glob("*.c")) if
+            path.name not in shown]
     for function in base_functions():
         page = found.get(function.name)
         if not page:
@@ -641,8 +645,6 @@ def missing(found):
             for name in re.findall(r"\bMPI_[A-Z][a-z]\w*[a-z]\b", " ".join(texts_of)):
                 if name not in known() and name not in TYPES:
                     out.append(f"{function.name} speaks of {name}, which there is not")
-        if page.one("example") and not (TEXTS / "examples" / page.one("example")).exists():
-            out.append(f"{function.name} has no example {page.one('example')}")
     return out
 
 
