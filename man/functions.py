@@ -621,7 +621,8 @@ def index(found, chapters):
 def missing(found):
     """What a reader would not find: one line each; and examples that no page shows."""
     texts, out = argument_texts(), []
-    shown = {page.one("example") for page in found.values()}
+    shown = {page.one("example"): name for name, page in found.items() if page.one("example")}
+    out += [f"{name} has no example {file}" for file, name in shown.items() if not (TEXTS / "examples" / file).exists()]
     out += [f"examples/{path.name} stands on no page" for path in sorted((TEXTS / "examples").glob("*.c")) if
             path.name not in shown]
     for function in base_functions():
