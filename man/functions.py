@@ -559,7 +559,8 @@ def roff(page, texts):
         out += [".SS Fortran with mpi or mpif.h", *code(["! " + which, "", *fortran_signature(procedure, 0)])]
     out += [".SH DESCRIPTION"]
     if function.deprecated:
-        out += wrapped(rich(f"Deprecated since MPI {function.deprecated}.")) + [".PP"]
+        instead = f": {page.name.removesuffix('_x')}_c has taken its place" if function.is_old_large else ""
+        out += wrapped(rich(f"Deprecated since {function.deprecated.replace('-', ' ')}{instead}.")) + [".PP"]
     for number, text in enumerate(page.all("about")):
         out += ([".PP"] if number else []) + wrapped(rich(text))
     if large:
