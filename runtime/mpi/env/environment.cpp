@@ -87,7 +87,7 @@ Error finalize() {
                    "MPI_Finalize is under way already: it is called once, by one thread (the "
                    "standard, section 11.2.2)");
   Error error = finalize_world();
-  if (error) finalizing = false;
+  if (error) once.finalizing = false;
   return error;
 }
 
