@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "launcher/data/job_map.hpp"
+#include "launcher/data/output_shape.hpp"
 
 namespace tutti::launcher {
 namespace {
