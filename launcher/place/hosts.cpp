@@ -154,10 +154,12 @@ Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>
   return out;
 }
 
-bool holds_all(const SlurmAllocation& slurm, const std::vector<Host>& hosts) {
+// Of a scheduler, Slurm or another one.
+template <class Job>
+bool holds_all(const Job& job, const std::vector<Host>& hosts) {
   return std::ranges::all_of(hosts, [&](const Host& host) {
     return host.own ||
-           std::ranges::any_of(slurm.nodes, [&](const SlurmNode& node) { return same_name(node.name, host.name); });
+           std::ranges::any_of(job.nodes, [&](const auto& node) { return same_name(node.name, host.name); });
   });
 }
 
@@ -313,10 +315,6 @@ Result<Host> relative_host(const std::string& word, const Pool& pool) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // A word of --host or of a rankfile.
 Result<Host> host_of(const std::string& word, const Pool& pool) {
   if (word.starts_with("+n")) return relative_host(word, pool);
@@ -360,6 +358,104 @@ void deal_sequence(const RunOptions& run, const std::vector<std::vector<Host>>& 
   }
 }
 
+// The host of each rank that a rankfile names, with one slot, and what it says of the rank's cores; empty without one.
+Result<std::vector<Host>> hosts_of_rankfile(const RunOptions& run, const Pool& pool,
+                                            std::vector<std::string>& rank_slots) {
+  std::vector<Host> hosts;
+  if (!run.map_by.starts_with("rankfile")) return hosts;
+  Result<std::vector<RankLine>> lines = read_rankfile(run.rankfile);
+  if (!lines) return std::move(lines).error();
+  for (const RankLine& line : *lines) {
+    Result<Host> host = host_of(line.host, pool);
+    if (!host) return std::move(host).error().within("rankfile " + run.rankfile);
+    hosts.push_back(std::move(*host));
+    hosts.back().slots = 1;
+    rank_slots.push_back(line.slots);
+  }
+  return hosts;
+}
+
+// What --host says, by program.
+struct NamedHosts {
+  std::vector<std::vector<Host>> each_once, mentioned;
+  bool any() const {
+    return std::ranges::any_of(each_once, [](const std::vector<Host>& hosts) { return !hosts.empty(); });
+  }
+};
+
+Result<NamedHosts> named_hosts(const RunOptions& run, const Pool& pool) {
+  NamedHosts named;
+  for (const AppOptions& app : run.apps) {
+    std::vector<Host>& once = named.each_once.emplace_back();
+    std::vector<Host>& each = named.mentioned.emplace_back();
+    for (const std::string& word : app.hosts) {
+      Result<Host> host = host_of(word, pool);
+      if (!host) return std::move(host).error().within("--host");
+      each.push_back(*host);
+      merge(once, std::move(*host));
+    }
+  }
+  return named;
+}
+
+bool has_name(const std::vector<Host>& hosts, std::string_view name) {
+  return std::ranges::any_of(hosts, [&](const Host& host) { return same_name(host.name, name); });
+}
+
+// The hosts that are named or, if none is, those of the hostfile or the allocation.
+Result<std::vector<Host>> hosts_of_job(const NamedHosts& named, const Pool& pool) {
+  if (!named.any()) return pool.hosts;
+  std::vector<Host> out;
+  for (const std::vector<Host>& hosts : named.each_once) {
+    for (Host host : hosts) {
+      const auto same = [&](const Host& h) { return same_name(h.name, host.name); };
+      if (!pool.hosts.empty()) {
+        const auto in_pool = std::ranges::find_if(pool.hosts, same);
+        if (in_pool == pool.hosts.end())
+          return failure(MPI_ERR_ARG, "--host {}: {} does not name it", host.name, pool.place);
+        const std::optional<int> slots = host.slots;
+        host = *in_pool;
+        if (slots) host.slots = slots;
+      } else if (!host.slots) {
+        host.slots = 1;  // each mention is a slot, as users of other launchers expect
+      }
+      // Two programs that name a host share its slots.
+      if (const auto known = std::ranges::find_if(out, same); known == out.end())
+        out.push_back(host);
+      else if (host.slots)
+        known->slots = std::max(known->slots.value_or(0), *host.slots);
+    }
+  }
+  return out;
+}
+
+// A program without hosts of its own may use all of them, the hostfile's too.
+std::vector<std::vector<int>> hosts_by_program(const NamedHosts& named, const std::vector<Host>& hosts) {
+  std::vector<std::vector<int>> out;
+  for (const std::vector<Host>& own : named.each_once) {
+    std::vector<int>& mine = out.emplace_back();
+    for (size_t i = 0; i < hosts.size(); ++i)
+      if (own.empty() || has_name(own, hosts[i].name)) mine.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+// The host of each rank, where a file or the order of the hosts says it.
+Error place_rank_by_rank(const RunOptions& run, const NamedHosts& named, const Pool& pool,
+                         const std::vector<Host>& rank_hosts, Allocation& out) {
+  if (run.map_by.starts_with("seq")) {
+    deal_sequence(run, named.mentioned, pool.lines.empty() ? out.hosts : pool.lines, out);
+    return {};
+  }
+  if (rank_hosts.empty()) return {};
+  for (const Host& host : rank_hosts)
+    if (!has_name(out.hosts, host.name))
+      return failure(MPI_ERR_ARG, "rankfile {}: {} is none of the hosts of --host, the hostfile or the allocation",
+                     run.rankfile, host.name);
+  deal_sequence(run, {}, rank_hosts, out);
+  return {};
+}
+
 }  // namespace
 
 Result<Allocation> allocate(const RunOptions& run) {
@@ -377,87 +473,27 @@ Result<Allocation> allocate(const RunOptions& run) {
   if (!pool) return std::move(pool).error();
   if (*slurm) out.map_by = (*slurm)->map_by;
   if (*slurm && !(*slurm)->note.empty() && run.map_by.empty()) say(Level::note, "{}", (*slurm)->note);
-  std::vector<Host> rank_hosts;  // of a rankfile
-  if (run.map_by.starts_with("rankfile")) {
-    Result<std::vector<RankLine>> lines = read_rankfile(run.rankfile);
-    if (!lines) return std::move(lines).error();
-    for (const RankLine& line : *lines) {
-      Result<Host> host = host_of(line.host, *pool);
-      if (!host) return std::move(host).error().within("rankfile " + run.rankfile);
-      rank_hosts.push_back(std::move(*host));
-      rank_hosts.back().slots = 1;
-      out.rank_slots.push_back(line.slots);
-    }
-  }
+  Result<std::vector<Host>> rank_hosts = hosts_of_rankfile(run, *pool, out.rank_slots);
+  if (!rank_hosts) return std::move(rank_hosts).error();
   const bool any_host = std::ranges::any_of(run.apps, [](const AppOptions& app) { return !app.hosts.empty(); });
-  if (!rank_hosts.empty() && !any_host && pool->hosts.empty()) {
+  if (!rank_hosts->empty() && !any_host && pool->hosts.empty()) {
     pool->place = "the rankfile " + run.rankfile;
-    for (const Host& host : rank_hosts) merge(pool->hosts, host);
+    for (const Host& host : *rank_hosts) merge(pool->hosts, host);
   }
-  const std::vector<Host>& file_hosts = pool->hosts;
-  out.hosts = file_hosts;
-  std::vector<std::vector<Host>> named, mentioned;
-  bool any_named = false;
-  for (const AppOptions& app : run.apps) {
-    std::vector<Host>& mine = named.emplace_back();
-    std::vector<Host>& each = mentioned.emplace_back();
-    for (const std::string& word : app.hosts) {
-      Result<Host> host = host_of(word, *pool);
-      if (!host) return std::move(host).error().within("--host");
-      each.push_back(*host);
-      merge(mine, std::move(*host));
-    }
-    any_named = any_named || !mine.empty();
-  }
-  if (any_named && !file_hosts.empty()) out.hosts.clear();
-  for (const std::vector<Host>& hosts : named) {
-    for (Host host : hosts) {
-      const auto same = [&](const Host& h) { return same_name(h.name, host.name); };
-      if (!file_hosts.empty()) {
-        const auto in_file = std::ranges::find_if(file_hosts, same);
-        if (in_file == file_hosts.end())
-          return failure(MPI_ERR_ARG, "--host {}: {} does not name it", host.name, pool->place);
-        const std::optional<int> slots = host.slots;
-        host = *in_file;
-        if (slots) host.slots = slots;
-      } else if (!host.slots) {
-        host.slots = 1;  // each mention is a slot, as users of other launchers expect
-      }
-      // Two programs that name a host share its slots.
-      if (const auto known = std::ranges::find_if(out.hosts, same); known == out.hosts.end())
-        out.hosts.push_back(host);
-      else if (host.slots)
-        known->slots = std::max(known->slots.value_or(0), *host.slots);
-    }
-  }
+  Result<NamedHosts> named = named_hosts(run, *pool);
+  if (!named) return std::move(named).error();
+  Result<std::vector<Host>> hosts = hosts_of_job(*named, *pool);
+  if (!hosts) return std::move(hosts).error();
+  out.hosts = std::move(*hosts);
   if (out.hosts.empty()) {
     if (!warning.empty()) say(Level::warning, "{}", warning);
     out.hosts.push_back({own_name(), {}, true});
   }
-  if (job && std::ranges::all_of(out.hosts, [&](const Host& host) {
-        return host.own || std::ranges::any_of(
-                               job->nodes, [&](const ScheduledNode& node) { return same_name(node.name, host.name); });
-      }))
-    out.remote_shell = job->remote_shell;
+  if (job && holds_all(*job, out.hosts)) out.remote_shell = job->remote_shell;
   if (job) out.scheduler = job->scheduler;
   out.within_slurm = *slurm && holds_all(**slurm, out.hosts);
-  // A program without hosts of its own may use all of them, the hostfile's too.
-  for (const std::vector<Host>& hosts : named) {
-    std::vector<int>& mine = out.app_hosts.emplace_back();
-    for (size_t i = 0; i < out.hosts.size(); ++i)
-      if (hosts.empty() ||
-          std::ranges::any_of(hosts, [&](const Host& h) { return same_name(h.name, out.hosts[i].name); }))
-        mine.push_back(static_cast<int>(i));
-  }
-  if (run.map_by.starts_with("seq")) {
-    deal_sequence(run, mentioned, pool->lines.empty() ? out.hosts : pool->lines, out);
-  } else if (!rank_hosts.empty()) {
-    for (const Host& host : rank_hosts)
-      if (!std::ranges::any_of(out.hosts, [&](const Host& h) { return same_name(h.name, host.name); }))
-        return failure(MPI_ERR_ARG, "rankfile {}: {} is none of the hosts of --host, the hostfile or the allocation",
-                       run.rankfile, host.name);
-    deal_sequence(run, {}, rank_hosts, out);
-  }
+  out.app_hosts = hosts_by_program(*named, out.hosts);
+  if (Error e = place_rank_by_rank(run, *named, *pool, *rank_hosts, out)) return e;
   return out;
 }
 
