@@ -221,57 +221,63 @@ void Checker::remember(Case& c) {
     }
 }
 
+// What a case is about, as far as those who were asked have answered.
+Checker::Stage Checker::describe_case(Case& c, Ledger* ledger, Clock::time_point now) {
+  Finding& f = c.finding;
+  if (c.is_deadlock && !has_traced(c, now)) return Stage::open;
+  if (c.unanswered == 0 && std::exchange(c.late, false)) ask_those_not_there(c);
+  if (c.unanswered > 0 && now < c.deadline) return Stage::open;
+  if (c.of_own_call && now < c.deadline && ask_those_without_it(c)) return Stage::open;
+  if (c.steps_back == 0) remember(c);
+  if (!c.asks) return Stage::described;
+  if (!ledger) return Stage::over;
+  if (describe(f, *ledger, c.sides)) return Stage::described;
+  const bool silent = c.unanswered > 0;
+  if (silent && ask_the_silent(c, now)) return Stage::open;
+  // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.
+  if (!silent && f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
+    --f.serial;
+    ask_members(c, *ledger);
+    return Stage::open;
+  }
+  ledger->dismiss(f.serial + static_cast<uint32_t>(c.steps_back));
+  return Stage::over;
+}
+
 bool Checker::conclude(Case& c) {
   const auto now = Clock::now();
-  Finding& f = c.finding;
-  Ledger* ledger = f.context ? find(f.context) : nullptr;
+  Ledger* const ledger = c.finding.context ? find(c.finding.context) : nullptr;
   if (ledger && ledger->state_ == Ledger::State::broken) return true;  // told by another
   if (!c.described) {
-    if (c.is_deadlock && !has_traced(c, now)) return false;
-    if (c.unanswered == 0 && std::exchange(c.late, false)) ask_those_not_there(c);
-    if (c.unanswered > 0 && now < c.deadline) return false;
-    if (c.of_own_call && now < c.deadline && ask_those_without_it(c)) return false;
-    if (c.steps_back == 0) remember(c);
-    if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
-      if (!ledger) return true;
-      const bool silent = c.unanswered > 0;
-      if (silent && ask_the_silent(c, now)) return false;
-      // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.
-      if (!silent && f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
-        --f.serial;
-        ask_members(c, *ledger);
-        return false;
-      }
-      ledger->dismiss(f.serial + static_cast<uint32_t>(c.steps_back));
-      return true;
-    }
+    const Stage stage = describe_case(c, ledger, now);
+    if (stage != Stage::described) return stage == Stage::over;
     c.described = true;
     claim(c, ledger);
   }
   if (c.claim == Case::Claim::open && now < c.deadline) return false;
-  if (c.claim == Case::Claim::denied) {
-    if (options_.report_only) {
-      if (ledger) ledger->settle(Ledger::State::told);
-      return true;
-    }
-    // Somebody else tells; its word ends the job, or this rank's calls, unless it is gone.
-    if (now < c.last_deadline) return false;
-  }
+  // Somebody else tells; its word ends the job, or this rank's calls, unless it is gone.
+  const bool is_denied = c.claim == Case::Claim::denied;
+  if (is_denied && !options_.report_only && now < c.last_deadline) return false;
+  if (!is_denied || !options_.report_only) tell(c.finding, ledger, !is_denied);
+  if (ledger && options_.report_only) ledger->settle(Ledger::State::told);
+  if (ledger && !options_.report_only) break_for_all(*ledger, c.finding);
+  return true;
+}
+
+void Checker::tell(const Finding& f, const Ledger* ledger, bool aloud) {
   if (ends_job(ledger)) hooks_.end_job(f.exit_code ? f.exit_code : f.error_class, text_of(f));
-  if (c.claim != Case::Claim::denied) log_line(tutti::Level::error, text_of(f));
-  if (options_.report_only || !ledger) {
-    if (ledger) ledger->settle(Ledger::State::told);
-    return true;
-  }
-  const engine::Channel channel = ledger->channel_;
+  if (aloud) log_line(tutti::Level::error, text_of(f));
+}
+
+void Checker::break_for_all(Ledger& ledger, const Finding& f) {
+  const engine::Channel channel = ledger.channel_;
   for (int rank = 0; rank < channel.size(); ++rank) {
     if (rank == channel.rank) continue;
     Header told = control(Control::broken, f.context, f.serial);
     told.source = f.error_class;
     engine_.send_control(channel.process_of(rank), told, f.sentence.substr(0, 1500), false);
   }
-  ledger->break_with(f.error_class, f.sentence);
-  return true;
+  ledger.break_with(f.error_class, f.sentence);
 }
 
 }  // namespace tutti::contract

@@ -170,7 +170,11 @@ class Checker final : public engine::Observer {
   bool ends_job(const Ledger* ledger) const { return !options_.report_only && (!ledger || ledger->is_fatal()); }
   void advance() TUTTI_ENGINE_OWNED;
   static void remember(Case& c);
+  enum class Stage : uint8_t { open, described, over };
+  Stage describe_case(Case& c, Ledger* ledger, Clock::time_point now) TUTTI_ENGINE_OWNED;
   bool conclude(Case& c) TUTTI_ENGINE_OWNED;  // true: it is over
+  void tell(const Finding& finding, const Ledger* ledger, bool aloud);
+  void break_for_all(Ledger& ledger, const Finding& finding) TUTTI_ENGINE_OWNED;
   void claim(Case& c, const Ledger* ledger) TUTTI_ENGINE_OWNED;
   void answer_details(const transport::Header& asked) TUTTI_ENGINE_OWNED;
   void take_details(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
