@@ -89,7 +89,7 @@ Standstill::Means Checker::means_of_standstill() {
 
 Ledger* Checker::open(const engine::Channel& hidden, Origin origin, uint32_t kept) {
   auto made = std::make_unique<Ledger>(*this, hidden, origin, kept);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::unique_ptr<Ledger>& at = ledgers_[hidden.context];
   if (at) gone_.push_back(std::move(at));
   at = std::move(made);
@@ -97,7 +97,7 @@ Ledger* Checker::open(const engine::Channel& hidden, Origin origin, uint32_t kep
 }
 
 void Checker::close(Ledger& ledger) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ledger.free();  // stays in the table, and answers, until others push it out
   const auto at = ledgers_.find(ledger.channel_.context);
   if (at == ledgers_.end() || at->second.get() != &ledger) return;
@@ -113,7 +113,7 @@ void Checker::settle(Ledger& ledger) {
 
 // Nobody holds a ledger that is gone here: they are looked up below calls like this one.
 void Checker::forget_the_gone() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (gone_.size() <= kKeptGone) return;
   std::fill(std::begin(cache_), std::end(cache_), nullptr);
   while (gone_.size() > kKeptGone) gone_.pop_front();
@@ -122,7 +122,7 @@ void Checker::forget_the_gone() {
 void Checker::settle_all() {
   std::vector<Ledger*> all;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [context, ledger] : ledgers_) all.push_back(ledger.get());
   }
   for (Ledger* ledger : all) ledger->settle_with_others();
@@ -131,7 +131,7 @@ void Checker::settle_all() {
 Ledger* Checker::find(uint64_t context) {
   Ledger*& cached = cache_[cache_place(context)];
   if (cached && cached->channel_.context == context && !cached->freed()) return cached;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (const auto at = ledgers_.find(context); at != ledgers_.end()) return cached = at->second.get();
   for (const std::unique_ptr<Ledger>& gone : gone_)
     if (gone->channel_.context == context) return gone.get();

@@ -15,13 +15,13 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/engine_owned.hpp"
+#include "base/mutex.hpp"
 #include "contract/checker_options.hpp"
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
@@ -190,9 +190,9 @@ class Checker final : public engine::Observer {
   const Hooks hooks_;
 
   static constexpr size_t kKeptGone = 8;
-  std::mutex mutex_;  // of the two below
-  std::unordered_map<uint64_t, std::unique_ptr<Ledger>> ledgers_;
-  std::deque<std::unique_ptr<Ledger>> gone_;
+  Mutex mutex_;  // of the two below
+  std::unordered_map<uint64_t, std::unique_ptr<Ledger>> ledgers_ TUTTI_GUARDED_BY(mutex_);
+  std::deque<std::unique_ptr<Ledger>> gone_ TUTTI_GUARDED_BY(mutex_);
 
   Ledger* cache_[8] TUTTI_OWNERS = {};  // by context; the engine's owner's
   std::vector<Case> cases_ TUTTI_OWNERS;

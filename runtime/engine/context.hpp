@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/random.hpp"
 #include "base/result.hpp"
 
@@ -43,7 +43,7 @@ class ContextPool {
 
   // A fresh id, kNoContext when all slots are in use. Any thread.
   uint64_t acquire() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!free_.empty()) {
       const uint64_t slot = free_.front();  // the one that was released longest ago
       free_.pop_front();
@@ -58,7 +58,7 @@ class ContextPool {
   void release(uint64_t context) {
     const uint64_t slot = slot_of(context);
     if (context >> (1 + kGenerationBits + kSlotBits) != owner_ || slot < 2) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     free_.push_back(slot);
   }
 
@@ -71,7 +71,11 @@ class ContextPool {
     return static_cast<uint32_t>(context >> 1 & ((1u << kGenerationBits) - 1));
   }
 
-  size_t slots() const { return generations_.size(); }  // for tests: how many were ever needed
+  // For tests: how many were ever needed.
+  size_t slots() const {
+    const Lock lock(mutex_);
+    return generations_.size();
+  }
 
  private:
   static uint64_t id(uint64_t owner, uint64_t slot, uint64_t generation) {
@@ -79,9 +83,9 @@ class ContextPool {
   }
 
   const uint64_t owner_;
-  std::mutex mutex_;
-  std::vector<uint32_t> generations_;  // by slot
-  std::deque<uint64_t> free_;
+  mutable Mutex mutex_;
+  std::vector<uint32_t> generations_ TUTTI_GUARDED_BY(mutex_);  // by slot
+  std::deque<uint64_t> free_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::engine

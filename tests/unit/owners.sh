@@ -7,7 +7,7 @@ set -euo pipefail
 source=$(cd "$1" && pwd) build=$(cd "$2" && pwd)
 compiler=$(command -v clang++-19) || { echo "skipped: no clang++-19 is installed"; exit 77; }
 cd "$source"
-folders=(runtime/engine runtime/exec runtime/rma runtime/contract runtime/mpi)
+folders=(runtime/base runtime/boot runtime/engine runtime/exec runtime/rma runtime/contract runtime/mpi)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -38,6 +38,8 @@ cat >"$scratch/common.hpp" <<'CPP'
 #include <span>
 
 #include "base/mutex.hpp"
+#include "contract/checker.hpp"
+#include "engine/engine.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/request.hpp"

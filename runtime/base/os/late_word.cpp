@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "base/os/own_threads.hpp"
 #include "base/signals.hpp"
 
@@ -19,9 +19,9 @@ namespace {
 constexpr size_t kMostWords = 8;
 
 struct Pending {
-  std::mutex mutex;
-  std::vector<std::string> words;
-  size_t told = 0;
+  Mutex mutex;
+  std::vector<std::string> words TUTTI_GUARDED_BY(mutex);
+  size_t told TUTTI_GUARDED_BY(mutex) = 0;
 };
 Pending& pending() {
   static auto& it = *new Pending;  // never destroyed: its thread may outlive main()
@@ -29,14 +29,14 @@ Pending& pending() {
 }
 
 void say_all() {
-  const std::lock_guard lock(pending().mutex);
+  const Lock lock(pending().mutex);
   for (const std::string& text : std::exchange(pending().words, {})) log_line(Level::error, text);
 }
 
 }  // namespace
 
 void say_unless_ended(std::string text) {
-  const std::lock_guard lock(pending().mutex);
+  const Lock lock(pending().mutex);
   if (pending().told++ >= kMostWords) return;
   pending().words.push_back(std::move(text));
   if (pending().words.size() > 1) return;  // goes with the first

@@ -9,9 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <mutex>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "base/os/thread_sanitizer.hpp"
 
 namespace tutti {
@@ -37,8 +37,8 @@ constexpr uint64_t kMark = [] {
 std::atomic<uint64_t> begun{0}, ended{0};
 
 struct Registered {
-  std::mutex mutex;
-  std::vector<int> threads;
+  Mutex mutex;
+  std::vector<int> threads TUTTI_GUARDED_BY(mutex);
 };
 Registered& registered() {
   static auto& it = *new Registered;  // threads end after exit handlers, too
@@ -77,12 +77,12 @@ bool is_sanitizers(int thread, uint64_t mask) {
 }  // namespace
 
 OwnThread::OwnThread() {
-  const std::lock_guard lock(registered().mutex);
+  const Lock lock(registered().mutex);
   registered().threads.push_back(::gettid());
 }
 
 OwnThread::~OwnThread() {
-  const std::lock_guard lock(registered().mutex);
+  const Lock lock(registered().mutex);
   std::erase(registered().threads, ::gettid());
 }
 
@@ -104,7 +104,7 @@ std::optional<std::vector<int>> without_own_threads(const std::vector<int>& thre
   std::vector<int> others;
   for (const int thread : threads) {
     {
-      const std::lock_guard lock(registered().mutex);
+      const Lock lock(registered().mutex);
       if (std::ranges::find(registered().threads, thread) != registered().threads.end()) continue;
     }
     const uint64_t mask = mask_of(thread);

@@ -82,7 +82,7 @@ const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t en
 
 Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
   const CallSite place = here();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const BufferUse& use : uses) {
     const Span span = span_of(use.payload);
     if (span.begin == span.end) continue;
@@ -114,13 +114,13 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
 
 std::optional<CallSite> Outstanding::writer(uintptr_t begin, uintptr_t end) {
   const BufferUse use{{reinterpret_cast<void*>(begin), static_cast<int64_t>(end - begin), &Layout::bytes()}, false};
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Taken* other = conflict_of(begin, end, use);
   return other ? std::optional(other->place) : std::nullopt;
 }
 
 void Outstanding::give_to(const void* owner, const void* new_owner) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto node = of_owner_.extract(owner);
   if (node.empty()) return;
   for (const Map::iterator at : node.mapped()) at->second.owner = new_owner;
@@ -129,7 +129,7 @@ void Outstanding::give_to(const void* owner, const void* new_owner) {
 }
 
 void Outstanding::drop(const void* owner) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   drop_locked(owner);
 }
 

@@ -6,13 +6,13 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "base/layout.hpp"
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "mpi/object/incident.hpp"
 
@@ -39,7 +39,11 @@ class Outstanding {
   // Of an operation that writes to some of [begin, end): where it was started.
   std::optional<CallSite> writer(uintptr_t begin, uintptr_t end);
 
-  size_t count() const { return taken_.size(); }  // for tests
+  // For tests.
+  size_t count() const {
+    const Lock lock(mutex_);
+    return taken_.size();
+  }
 
  private:
   struct Taken {
@@ -49,13 +53,13 @@ class Outstanding {
     CallSite place;
   };
   using Map = std::multimap<uintptr_t, Taken>;  // by the first address
-  const Taken* conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const;
-  void drop_locked(const void* owner);
+  const Taken* conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const TUTTI_REQUIRES(mutex_);
+  void drop_locked(const void* owner) TUTTI_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  Map taken_;
-  std::unordered_map<const void*, std::vector<Map::iterator>> of_owner_;
-  uintptr_t longest_ = 0;  // of those in taken_, or more
+  mutable Mutex mutex_;
+  Map taken_ TUTTI_GUARDED_BY(mutex_);
+  std::unordered_map<const void*, std::vector<Map::iterator>> of_owner_ TUTTI_GUARDED_BY(mutex_);
+  uintptr_t longest_ TUTTI_GUARDED_BY(mutex_) = 0;  // of those in taken_, or more
 };
 
 }  // namespace tutti::mpi

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "base/mutex.hpp"
 #include "boot/joining.hpp"
 #include "contract/ledger.hpp"
 #include "contract/signature.hpp"
@@ -192,18 +193,18 @@ class OpenFiles {
     file.io->mark_open(own_job().view().rank);
     struct stat about{};
     if (::stat(file.name.c_str(), &about) != 0) return;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     files_[&file] = {about.st_dev, about.st_ino, here()};
   }
   void drop(const File& file) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     files_.erase(&file);
   }
   // A link goes alone, and so does one of several names.
   Error refuse_to_delete(const char* path) {
     struct stat about{};
     if (::lstat(path, &about) != 0 || about.st_nlink != 1) return {};
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [file, known] : files_) {
       if (known.device != about.st_dev || known.number != about.st_ino) continue;
       mentions().push_back({"the file was opened by", known.opened});
@@ -229,8 +230,8 @@ class OpenFiles {
     ino_t number;
     CallSite opened;
   };
-  std::mutex mutex_;
-  std::map<const File*, Known> files_;
+  Mutex mutex_;
+  std::map<const File*, Known> files_ TUTTI_GUARDED_BY(mutex_);
 };
 
 OpenFiles& open_files() {

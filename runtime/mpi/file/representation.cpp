@@ -5,8 +5,8 @@
 #include <climits>
 #include <cstring>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/type/api_datatype.hpp"
 
@@ -14,13 +14,13 @@ namespace tutti::mpi {
 namespace {
 
 struct Known {
-  std::mutex mutex;
-  std::map<std::string, RepresentationRef, std::less<>> by_name;
+  Mutex mutex;
+  std::map<std::string, RepresentationRef, std::less<>> by_name TUTTI_GUARDED_BY(mutex);
   Known() {
     for (const char* name : {"native", "internal"}) add({.name = name});
     add({.name = "external32", .kind = Representation::Kind::external32});
   }
-  void add(Representation made) {
+  void add(Representation made) TUTTI_REQUIRES(mutex) {
     std::string name = made.name;
     by_name.emplace(std::move(name), std::make_shared<const Representation>(std::move(made)));
   }
@@ -182,13 +182,13 @@ RepresentationRef native_representation() {
 }
 
 RepresentationRef find_representation(std::string_view name) {
-  const std::lock_guard lock(known().mutex);
+  const Lock lock(known().mutex);
   const auto at = known().by_name.find(name);
   return at == known().by_name.end() ? nullptr : at->second;
 }
 
 Error add_representation(Representation made) {
-  const std::lock_guard lock(known().mutex);
+  const Lock lock(known().mutex);
   if (known().by_name.contains(made.name))
     return failure(MPI_ERR_DUP_DATAREP, "there is a data representation {} already (argument datarep)", made.name);
   made.kind = Representation::Kind::registered;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/mutex.hpp"
+
 namespace tutti::mpi {
 
 namespace {
@@ -17,9 +19,9 @@ struct Keys {
     std::weak_ptr<Key> key;
     KeyRef held;  // by the handle; nullptr: freed
   };
-  std::mutex mutex;
-  std::map<int, Entry> by_number;
-  int next = kFirstKey;
+  Mutex mutex;
+  std::map<int, Entry> by_number TUTTI_GUARDED_BY(mutex);
+  int next TUTTI_GUARDED_BY(mutex) = kFirstKey;
 };
 
 Keys& keys() {
@@ -30,7 +32,7 @@ Keys& keys() {
 // The last reference to a key is gone. Not called with the mutex held.
 void forget(const Key* key) {
   {
-    const std::lock_guard lock(keys().mutex);
+    const Lock lock(keys().mutex);
     keys().by_number.erase(key->number);
   }
   delete key;
@@ -54,7 +56,7 @@ Result<KeyRef> find_key(KeyKind kind, int number) {
   KeyRef key;  // perhaps the last one, if another thread lets go of it: outlives the lock
   {
     Keys& all = keys();
-    const std::lock_guard lock(all.mutex);
+    const Lock lock(all.mutex);
     const auto found = all.by_number.find(number);
     if (found != all.by_number.end()) key = found->second.key.lock();
   }
@@ -105,7 +107,7 @@ Error call_copy(const Key& key, void* old_object, void* value, void*& copy, bool
 
 int create_key(KeyKind kind, void* copy, void* destroy, void* extra_state) {
   Keys& all = keys();
-  std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   const int number = all.next++;
   const KeyRef key(new Key{kind, number, copy, destroy, extra_state}, forget);
   all.by_number.emplace(number, Keys::Entry{key, key});
@@ -119,7 +121,7 @@ Error free_key(KeyKind kind, int& number) {
   if (!key) return std::move(key).error();
   KeyRef held;  // given up behind the lock
   {
-    const std::lock_guard lock(keys().mutex);
+    const Lock lock(keys().mutex);
     held.swap(keys().by_number.find(number)->second.held);
   }
   if (!held) return failure(MPI_ERR_KEYVAL, "key {} is freed already: only attributes still hold it", number);
@@ -134,13 +136,13 @@ Error AttributeSet::set(void* object, int number, void* value) {
   void* old = nullptr;
   bool replaces = false;
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const Item& item : items_)
       if (item.key == *key) replaces = true, old = item.value;
   }
   if (replaces)
     if (Error error = call_delete(**key, object, old)) return error;
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::erase_if(items_, [&](const Item& item) { return item.key == *key; });
   items_.push_back({*key, value});
   return {};
@@ -155,7 +157,7 @@ Error AttributeSet::get(int number, void** value, bool& found) const {
   }
   auto key = find_key(kind_, number);
   if (!key) return std::move(key).error();
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const Item& item : items_)
     if (item.key == *key) found = true, *value = item.value;
   return {};
@@ -168,13 +170,13 @@ Error AttributeSet::remove(void* object, int number) {
   void* value = nullptr;
   bool found = false;
   {
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const Item& item : items_)
       if (item.key == *key) found = true, value = item.value;
   }
   if (!found) return failure(MPI_ERR_KEYVAL, "there is no attribute under key {} to delete", number);
   if (Error error = call_delete(**key, object, value)) return error;
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::erase_if(items_, [&](const Item& item) { return item.key == *key; });
   return {};
 }
@@ -182,7 +184,7 @@ Error AttributeSet::remove(void* object, int number) {
 Error AttributeSet::copy_all(void* old_object, const AttributeSet& from) {
   std::vector<Item> items;
   {
-    std::lock_guard lock(from.mutex_);
+    const Lock lock(from.mutex_);
     items = from.items_;
   }
   copy_predefined(from);
@@ -191,7 +193,7 @@ Error AttributeSet::copy_all(void* old_object, const AttributeSet& from) {
     bool copied = false;
     if (Error error = call_copy(*item.key, old_object, item.value, copy, copied)) return error;
     if (!copied) continue;
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     items_.push_back({item.key, copy});
   }
   return {};
@@ -202,7 +204,7 @@ Error AttributeSet::delete_all(void* object, bool object_ends) {
   while (true) {
     Item item;
     {
-      std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (items_.empty()) return first;
       item = items_.back();
     }
@@ -211,7 +213,7 @@ Error AttributeSet::delete_all(void* object, bool object_ends) {
       if (!first) first = std::move(error);
     }
     // By key, not by place: the callback may have set or deleted others.
-    std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::erase_if(items_, [&](const Item& other) { return other.key == item.key; });
   }
 }

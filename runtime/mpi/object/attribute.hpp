@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "mpi/object/objects.hpp"
 
 namespace tutti::mpi {
@@ -64,9 +64,9 @@ class AttributeSet {
     void* value;
   };
   const KeyKind kind_;
-  mutable std::mutex mutex_;
-  std::vector<Item> items_;  // in the order of their setting
-  std::vector<std::pair<int, const void*>> predefined_;
+  mutable Mutex mutex_;
+  std::vector<Item> items_ TUTTI_GUARDED_BY(mutex_);     // in the order of their setting
+  std::vector<std::pair<int, const void*>> predefined_;  // set before the object is given out
 };
 
 }  // namespace tutti::mpi

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "base/process_sets.hpp"
 #include "boot/joining.hpp"
 #include "contract/ledger.hpp"
@@ -97,7 +97,7 @@ constexpr ClassText kClasses[] = {
 class AddedCodes {
  public:
   int add(int error_class) {  // MPI_SUCCESS: a class of its own
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const int code = ++last_;
     added_[code] = {error_class == MPI_SUCCESS ? code : error_class, ""};
     return code;
@@ -106,7 +106,7 @@ class AddedCodes {
     return change(code, "", [&](auto at) { at->second.text = std::move(text); });
   }
   Error remove(int code, bool is_class) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = added_.find(code);
     if (at == added_.end() || (at->second.error_class == code) != is_class)
       return failure(MPI_ERR_ARG, "{} is no error {} that this program added", code, is_class ? "class" : "code");
@@ -123,7 +123,7 @@ class AddedCodes {
     return change(code, " with a string", [](auto at) { at->second.text.clear(); });
   }
   bool known(int code) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return added_.count(code) != 0;
   }
   struct Added {
@@ -131,7 +131,7 @@ class AddedCodes {
     std::string text;
   };
   std::optional<Added> find(int code) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = added_.find(code);
     return at == added_.end() ? std::nullopt : std::optional(at->second);
   }
@@ -140,7 +140,7 @@ class AddedCodes {
  private:
   template <class Act>
   Error change(int code, const char* with, Act act) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto at = added_.find(code);
     if (at == added_.end() || (*with && at->second.text.empty()))
       return failure(MPI_ERR_ARG, "{} is no error code{} that this program added", code, with);
@@ -148,9 +148,9 @@ class AddedCodes {
     return {};
   }
 
-  std::mutex mutex_;
-  std::map<int, Added> added_;
-  int last_ = MPI_ERR_LASTCODE;
+  Mutex mutex_;
+  std::map<int, Added> added_ TUTTI_GUARDED_BY(mutex_);
+  int last_ TUTTI_GUARDED_BY(mutex_) = MPI_ERR_LASTCODE;
 };
 AddedCodes& added() {
   static AddedCodes codes;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "mpi/object/api_abi.hpp"
 #include "mpi/object/inventory.hpp"
 
@@ -12,9 +12,9 @@ namespace tutti::mpi {
 namespace {
 
 struct Told {
-  std::mutex mutex;
-  std::optional<std::vector<Info::Entry>> info;
-  std::optional<FortranBooleans> booleans;
+  Mutex mutex;
+  std::optional<std::vector<Info::Entry>> info TUTTI_GUARDED_BY(mutex);
+  std::optional<FortranBooleans> booleans TUTTI_GUARDED_BY(mutex);
 };
 Told& told() {
   static auto* known = new Told;  // never destroyed: a thread may ask during exit
@@ -53,12 +53,12 @@ Error bad_logical(int size) {
 }  // namespace
 
 std::optional<FortranBooleans> fortran_booleans() {
-  const std::lock_guard lock(told().mutex);
+  const Lock lock(told().mutex);
   return told().booleans;
 }
 
 std::optional<std::string> fortran_abi(std::string_view key) {
-  const std::lock_guard lock(told().mutex);
+  const Lock lock(told().mutex);
   if (!told().info) return std::nullopt;
   const auto at = std::ranges::find(*told().info, key, &Info::Entry::first);
   return at == told().info->end() ? std::nullopt : std::optional(at->second);
@@ -72,7 +72,7 @@ Error abi_get_info(MPI_Info* info) {
 }
 
 Error abi_get_fortran_info(MPI_Info* info) {
-  const std::lock_guard lock(told().mutex);
+  const Lock lock(told().mutex);
   *info = told().info ? inventory::hand_out(*new Info(*told().info)) : MPI_INFO_NULL;
   return {};
 }
@@ -82,7 +82,7 @@ Error abi_set_fortran_info(Info* info) {
   std::vector<Info::Entry> entries = info->entries();
   for (const Info::Entry& entry : entries)
     if (Error e = check(entry)) return e;
-  const std::lock_guard lock(told().mutex);
+  const Lock lock(told().mutex);
   if (told().info)
     return failure(MPI_ERR_ABI, "what Fortran's types are has been set already: it is set once in a process");
   told().info = std::move(entries);
@@ -104,7 +104,7 @@ Error abi_get_fortran_booleans(int logical_size, void* logical_true, void* logic
 
 Error abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
   if (Error e = bad_logical(logical_size)) return e;
-  const std::lock_guard lock(told().mutex);
+  const Lock lock(told().mutex);
   if (told().booleans)
     return failure(MPI_ERR_ABI,
                    "the values of .true. and .false. have been set already: they are set once in a process");

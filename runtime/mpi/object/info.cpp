@@ -16,7 +16,7 @@
 namespace tutti::mpi {
 
 void Info::set(std::string_view key, std::string_view value) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (Entry& entry : entries_)
     if (entry.first == key) {
       entry.second = value;
@@ -26,19 +26,19 @@ void Info::set(std::string_view key, std::string_view value) {
 }
 
 std::optional<std::string> Info::get(std::string_view key) const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const Entry& entry : entries_)
     if (entry.first == key) return entry.second;
   return {};
 }
 
 bool Info::remove(std::string_view key) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::erase_if(entries_, [&](const Entry& entry) { return entry.first == key; }) > 0;
 }
 
 std::vector<Info::Entry> Info::entries() const {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return entries_;
 }
 

@@ -3,13 +3,13 @@
 // there before MPI_Init and after MPI_Finalize, and any thread may use them.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "mpi/object/objects.hpp"
 
 namespace tutti::mpi {
@@ -31,8 +31,8 @@ class Info final : public Object {
   MPI_Info handle;          // the ABI's number, or this object's address
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  mutable Mutex mutex_;
+  std::vector<Entry> entries_ TUTTI_GUARDED_BY(mutex_);
 };
 
 // MPI_INFO_ENV (11.2.1). Knows at once what a process knows by itself: command, argv, wdir, host,

@@ -2,11 +2,11 @@
 #include "mpi/object/inventory.hpp"
 
 #include <deque>
-#include <mutex>
 #include <new>
 #include <unordered_map>
 
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "exec/store.hpp"
 
 namespace tutti::mpi {
@@ -43,9 +43,9 @@ namespace {
 constexpr size_t kMostKept = 4096;  // objects that are gone
 
 struct Store {
-  std::mutex mutex;
-  std::unordered_map<const void*, History> histories;
-  std::deque<void*> kept;
+  Mutex mutex;
+  std::unordered_map<const void*, History> histories TUTTI_GUARDED_BY(mutex);
+  std::deque<void*> kept TUTTI_GUARDED_BY(mutex);
   void (*gone)(const Object&) = nullptr;
 };
 
@@ -63,12 +63,12 @@ void open(void (*gone)(const Object&)) {
 
 void note_made(const Object& object) {
   const Tag tag = with_handle(object.tag());
-  const std::lock_guard lock(store().mutex);
+  const Lock lock(store().mutex);
   store().histories[&object] = {.tag = tag, .made = here(), .is_persistent = object.is_persistent()};
 }
 
 void note_freed(const Object& object) {
-  const std::lock_guard lock(store().mutex);
+  const Lock lock(store().mutex);
   const auto at = store().histories.find(&object);
   if (at == store().histories.end() || at->second.is_freed) return;
   at->second.is_freed = true;
@@ -83,7 +83,7 @@ void retire(const Object& object) {
 void keep(void* memory) {
   void* released = nullptr;
   {
-    const std::lock_guard lock(store().mutex);
+    const Lock lock(store().mutex);
     store().kept.push_back(memory);
     if (store().kept.size() > kMostKept) {
       released = store().kept.front();
@@ -95,14 +95,14 @@ void keep(void* memory) {
 }
 
 std::optional<History> history_of(const void* handle) {
-  const std::lock_guard lock(store().mutex);
+  const Lock lock(store().mutex);
   const auto at = store().histories.find(handle);
   return at == store().histories.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::vector<History> not_freed() {
   std::vector<History> all;
-  const std::lock_guard lock(store().mutex);
+  const Lock lock(store().mutex);
   for (const auto& [handle, history] : store().histories)
     if (!history.is_freed) all.push_back(history);
   return all;

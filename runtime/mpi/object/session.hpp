@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
@@ -33,17 +33,17 @@ class Session final : public HasErrhandler {
   // The communicators that are made of its groups, those of windows among them. Any thread; the engine
   // may be owned.
   void made(Comm& comm) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     comms_.insert(&comm);
   }
   void ended(Comm& comm) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     comms_.erase(&comm);
   }
   // Each of them, while it lives; `act` may not free one.
   template <class Act>
   void each_comm(Act act) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (Comm* comm : comms_) act(*comm);
   }
 
@@ -53,8 +53,8 @@ class Session final : public HasErrhandler {
   const MPI_Session handle;
 
  private:
-  mutable std::mutex mutex_;
-  std::set<Comm*> comms_;
+  mutable Mutex mutex_;
+  std::set<Comm*> comms_ TUTTI_GUARDED_BY(mutex_);
 };
 
 inline Session* HandleOf<Session>::predefined(uintptr_t) {

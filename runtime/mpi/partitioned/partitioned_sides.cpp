@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <tuple>
 
+#include "base/mutex.hpp"
 #include "engine/engine.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/object/current.hpp"
@@ -26,8 +26,8 @@ constexpr uint64_t kGreetings = uint64_t{1} << 62;  // in no communicator's cont
 // in calls of MPI while it exits.
 struct Numbers {
   using Key = std::tuple<uint64_t, int, int, bool>;  // context, peer, tag; whether it sends
-  std::mutex mutex;
-  std::map<Key, uint32_t> operations;
+  Mutex mutex;
+  std::map<Key, uint32_t> operations TUTTI_GUARDED_BY(mutex);
   uint64_t contexts = 0;  // made so far; changed by the engine's owner
 };
 Numbers& numbers() {
@@ -37,7 +37,7 @@ Numbers& numbers() {
 
 // Counts the operations on one side of a communicator with a peer and a tag.
 uint32_t next_serial(bool sends, const PartitionedArguments& given) {
-  const std::lock_guard lock(numbers().mutex);
+  const Lock lock(numbers().mutex);
   return numbers().operations[{given.comm->context(), given.peer, given.tag, sends}]++;
 }
 

@@ -14,10 +14,10 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string_view>
 
+#include "base/mutex.hpp"
 #include "base/random.hpp"
 
 namespace tutti::mpi::names {
@@ -30,8 +30,8 @@ struct Published {
 // What this process has published, by service. It is never destroyed, because threads of the program may be in calls
 // of MPI while it exits.
 struct Services {
-  std::mutex mutex;
-  std::map<std::string, Published> published;
+  Mutex mutex;
+  std::map<std::string, Published> published TUTTI_GUARDED_BY(mutex);
 };
 Services& services() {
   static auto& only = *new Services;
@@ -131,7 +131,7 @@ Error publish(const std::string& service, const std::string& port) {
                    port.empty() ? "an empty text" : "that");
   Result<std::string> folder = folder_of_names();
   if (!folder) return std::move(folder).error();
-  const std::lock_guard guard(services().mutex);
+  const Lock guard(services().mutex);
   const std::string file = file_of(*folder, service);
   const auto taken = [&] {
     return failure(MPI_ERR_SERVICE, "the service '{}' is published already ({})", service, file);
@@ -168,7 +168,7 @@ Error publish(const std::string& service, const std::string& port) {
 }
 
 Error unpublish(const std::string& service, const std::string& port) {
-  const std::lock_guard guard(services().mutex);
+  const Lock guard(services().mutex);
   const auto at = services().published.find(service);
   if (at == services().published.end())
     return failure(MPI_ERR_SERVICE, "this process has published no service '{}' (argument service_name)", service);
@@ -184,7 +184,7 @@ Result<std::string> look_up(const std::string& service) {
   if (Error e = check(service)) return e;
   Result<std::string> folder = folder_of_names();
   if (!folder) return std::move(folder).error();
-  const std::lock_guard guard(services().mutex);
+  const Lock guard(services().mutex);
   const std::string file = file_of(*folder, service);
   const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   const auto none = [&](std::string_view why) {
@@ -201,7 +201,7 @@ Result<std::string> look_up(const std::string& service) {
 }
 
 void unpublish_all() {
-  const std::lock_guard guard(services().mutex);
+  const Lock guard(services().mutex);
   for (const auto& [service, what] : services().published) {
     ::unlink(what.file.c_str());
     ::close(what.fd);

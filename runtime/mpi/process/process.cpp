@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "contract/ledger.hpp"
 #include "functions.hpp"
 #include "mpi/comm/making.hpp"
@@ -33,9 +33,10 @@ namespace {
 // The ports that this process has opened and not closed. They are never destroyed, because threads of the program may
 // be in calls of MPI while it exits.
 struct Ports {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<Port>> open;  // by name
-  std::chrono::milliseconds patience{0};              // of who connects to others': the setting; 0: for ever
+  Mutex mutex;
+  std::map<std::string, std::shared_ptr<Port>> open TUTTI_GUARDED_BY(mutex);  // by name
+  std::chrono::milliseconds patience{
+      0};  // of who connects to others': the setting, known from MPI_Init on; 0: for ever
 };
 Ports& ports() {
   static auto& only = *new Ports;
@@ -43,7 +44,7 @@ Ports& ports() {
 }
 
 std::shared_ptr<Port> find_port(const std::string& name) {
-  const std::lock_guard lock(ports().mutex);
+  const Lock lock(ports().mutex);
   const auto at = ports().open.find(name);
   return at == ports().open.end() ? nullptr : at->second;
 }
@@ -106,13 +107,13 @@ Error open_port(Info*, char* port_name) {
   Result<std::shared_ptr<Port>> port = Port::open();
   if (!port) return std::move(port).error();
   copy_out((*port)->name(), port_name);
-  const std::lock_guard lock(ports().mutex);
+  const Lock lock(ports().mutex);
   ports().open[(*port)->name()] = *port;
   return {};
 }
 
 Error close_port(const char* port_name) {
-  const std::lock_guard lock(ports().mutex);
+  const Lock lock(ports().mutex);
   if (ports().open.erase(port_name) == 0)
     return failure(MPI_ERR_PORT, "this process has opened no such port, or has closed it already (argument port_name)");
   return {};
@@ -217,7 +218,7 @@ void leave_connected_jobs() {
   part_from_all();
   let_children_be();
   names::unpublish_all();
-  const std::lock_guard lock(ports().mutex);
+  const Lock lock(ports().mutex);
   ports().open.clear();
 }
 

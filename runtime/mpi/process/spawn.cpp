@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <sstream>
 
+#include "base/mutex.hpp"
 #include "base/spawned.hpp"
 #include "boot/joining.hpp"
 #include "functions.hpp"
@@ -31,8 +31,8 @@ namespace {
 // The jobs that this process has started. They are never destroyed, because threads of the program may be in calls of
 // MPI while it exits.
 struct Children {
-  std::mutex mutex;
-  std::map<uint64_t, Launched> launched;  // by the communicator's context
+  Mutex mutex;
+  std::map<uint64_t, Launched> launched TUTTI_GUARDED_BY(mutex);  // by the communicator's context
 };
 Children& children() {
   static auto& only = *new Children;
@@ -172,7 +172,7 @@ Error spawn(Commands commands, const std::string& asked_here, Function function,
   if (made) {
     if (launched.life) {
       tell(launched, kConnected);
-      const std::lock_guard lock(children().mutex);
+      const Lock lock(children().mutex);
       children().launched[(*made)->context()] = std::move(launched);
     }
     (*made)->handle = handle_of(**made);
@@ -192,7 +192,7 @@ Error spawn(Commands commands, const std::string& asked_here, Function function,
 }  // namespace
 
 void let_children_be(uint64_t context) {
-  const std::lock_guard lock(children().mutex);
+  const Lock lock(children().mutex);
   const auto at = children().launched.find(context);
   if (at == children().launched.end()) return;
   let_be(at->second);
@@ -203,7 +203,7 @@ void await_launcher(uint64_t context) {
   constexpr int kPatience = 2000;  // milliseconds
   int life = -1;
   {
-    const std::lock_guard lock(children().mutex);
+    const Lock lock(children().mutex);
     if (const auto at = children().launched.find(context); at != children().launched.end())
       life = ::dup(at->second.life.fd());
   }
@@ -213,7 +213,7 @@ void await_launcher(uint64_t context) {
 }
 
 void let_children_be() {
-  const std::lock_guard lock(children().mutex);
+  const Lock lock(children().mutex);
   for (const auto& [context, launched] : children().launched) let_be(launched);
   children().launched.clear();
 }

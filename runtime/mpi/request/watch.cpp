@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request/watch.hpp"
 
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -15,8 +16,8 @@ struct OneWatcher {
 };
 
 struct AllWatched {
-  std::mutex mutex;
-  std::unordered_map<const Request*, std::vector<OneWatcher>> of;
+  Mutex mutex;
+  std::unordered_map<const Request*, std::vector<OneWatcher>> of TUTTI_GUARDED_BY(mutex);
 };
 
 // Never destroyed: requests may go while the process ends.
@@ -30,7 +31,7 @@ AllWatched& all_watched() {
 bool watch(Request& request, WatchFunction watcher, void* state) {
   if (!request.set_watched()) return false;
   AllWatched& all = all_watched();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   all.of[&request].push_back({watcher, state});
   return true;
 }
@@ -38,7 +39,7 @@ bool watch(Request& request, WatchFunction watcher, void* state) {
 void tell_watchers(const Request& request, Watched what, int partition) {
   AllWatched& all = all_watched();
   // Held meanwhile: of two threads that ask for the status the second one must find the data in their place, too.
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   const auto found = all.of.find(&request);
   if (found == all.of.end()) return;
   for (const OneWatcher& watcher : found->second) watcher.call(watcher.state, static_cast<int>(what), partition);
@@ -47,7 +48,7 @@ void tell_watchers(const Request& request, Watched what, int partition) {
 void hand_watchers_on(const Request& from, Request& to) {
   if (!to.set_watched()) return;
   AllWatched& all = all_watched();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   if (auto node = all.of.extract(&from)) {
     node.key() = &to;
     all.of.insert(std::move(node));
@@ -56,7 +57,7 @@ void hand_watchers_on(const Request& from, Request& to) {
 
 void Request::forget_watched() {
   AllWatched& all = all_watched();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   auto node = all.of.extract(this);
   if (!node) return;
   for (const OneWatcher& watcher : node.mapped()) watcher.call(watcher.state, static_cast<int>(Watched::goes), 0);

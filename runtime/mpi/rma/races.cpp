@@ -123,7 +123,10 @@ uint32_t Races::announce(int rank, CallSite place) {
   put(bytes, place.function);
   put(bytes, address.offset);
   put_text(bytes, address.module);
-  sites_[{window_.rank(), id}] = {place.function, address};
+  {
+    const Lock lock(mutex_);
+    sites_[{window_.rank(), id}] = {place.function, address};
+  }
   window_.protocol->tell_witness(rank, bytes);
   return id;
 }
@@ -145,39 +148,40 @@ Error Races::check(const Started& started) {
     return strict->found(failure(MPI_ERR_TYPE,
                                  "entries of target_datatype overlap, so that a byte would be updated twice (the "
                                  "standard, section 12.3; argument target_datatype)"));
-  std::optional<Accesses::Met> met;
+  Finding finding;
   {
-    const std::lock_guard lock(mutex_);
-    met = started_[static_cast<size_t>(started.rank)].conflict(started.bytes, started.access, true, false);
+    const Lock lock(mutex_);
+    const std::optional<Accesses::Met> met =
+        started_[static_cast<size_t>(started.rank)].conflict(started.bytes, started.access, true, false);
+    if (!met) return {};
+    finding = finding_of(*met, started.access, started.rank);
   }
-  if (!met) return {};
-  Finding finding = finding_of(*met, started.access, started.rank);
   finding.places.pop_back();  // that of this call stands first anyway
   return strict->found(error_of(std::move(finding)));
 }
 
 void Races::record(const Started& started) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   started_[static_cast<size_t>(started.rank)].add(started.bytes, started.access);
   window_.protocol->set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits);
 }
 
 void Races::completed(int rank) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto all = [](const Accesses::Access&) { return true; };
   if (rank != kAll) return started_[static_cast<size_t>(rank)].drop(all);
   for (Accesses& each : started_) each.drop(all);
 }
 
 void Races::completed_locally(int rank) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (size_t r = 0; r < started_.size(); ++r)
     if (rank == kAll || rank == static_cast<int>(r))
       started_[r].drop([](const Accesses::Access& access) { return brings_data(access.act); });
 }
 
 void Races::request_gone(const void* request) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (Accesses& each : started_)
     each.drop([&](const Accesses::Access& a) { return a.owner == request && brings_data(a.act); });
 }
@@ -185,14 +189,14 @@ void Races::request_gone(const void* request) {
 // ---- epochs of this rank
 
 void Races::fenced() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   served_.drop([over = fence_epoch()](const Accesses::Access& access) { return access.epoch == over; });
   own_uses_.clear();
   ++fences_;
 }
 
 void Races::promises(int assertion, bool post) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool no_put = assertion & MPI_MODE_NOPUT;
   if (post)
     posted_no_put_ = no_put;
@@ -201,7 +205,7 @@ void Races::promises(int assertion, bool post) {
 }
 
 void Races::exposed_no_more() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   served_.drop([](const Accesses::Access& access) { return access.epoch == kStart; });
   posted_no_put_ = false;
 }
@@ -209,7 +213,7 @@ void Races::exposed_no_more() {
 Error Races::take_finding() {
   std::optional<Finding> found;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     found = std::exchange(finding_, std::nullopt);
   }
   return found ? strict->found(error_of(*std::move(found))) : Error();
@@ -224,7 +228,7 @@ void Races::serves(int origin, uint64_t mark, const Act& act, const rma::Operati
                                 .site = static_cast<uint32_t>(mark >> kSiteBits)};
   const std::vector<Interval> bytes =
       rma::intervals_of(head.displacement, head.count, layout ? *layout : Layout::bytes());
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   check_promises(access, bytes);
   check_own_use(access, bytes);
   const bool alone = hint_is(window_, "accumulate_ops", "same_op");
@@ -234,7 +238,7 @@ void Races::serves(int origin, uint64_t mark, const Act& act, const rma::Operati
 }
 
 void Races::completes(int origin) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   served_.drop([&](const Accesses::Access& access) { return access.origin == origin && access.epoch == kLock; });
 }
 
@@ -306,7 +310,7 @@ Error Races::touches(const BufferUse& use) {
   std::vector<Interval> bytes = rma::intervals_of(start, use.payload.count, *use.payload.layout);
   // A message may be shorter than its receive: only of the first byte it is known that it is written.
   if (use.writes) bytes = {{bytes.front().low, bytes.front().low + 1}};
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   note_own_use(use, bytes);
   for (const Interval& each : bytes)
     for (const uint8_t epoch : {fence_epoch(), kStart, kLock})
@@ -383,7 +387,7 @@ void Races::tell(const Accesses::Access& access, Finding finding) {
 }
 
 void Races::hears(int from, std::span<const std::byte> bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Word word;
   if (!get(bytes, word)) return;
   if (word == Word::site) {

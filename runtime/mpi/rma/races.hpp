@@ -12,13 +12,13 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/engine_owned.hpp"
+#include "base/mutex.hpp"
 #include "base/os/source_place.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/rma/window.hpp"
@@ -71,8 +71,8 @@ class Races final : public rma::Witness, public Exposed {
     CallSite place;
     uint64_t told;  // Strict::told() before it
   };
-  void note_own_use(const BufferUse& use, const std::vector<rma::Interval>& bytes);
-  const OwnUse* own_use_at(const rma::Interval& bytes) const;
+  void note_own_use(const BufferUse& use, const std::vector<rma::Interval>& bytes) TUTTI_REQUIRES(mutex_);
+  const OwnUse* own_use_at(const rma::Interval& bytes) const TUTTI_REQUIRES(mutex_);
   // A call of some rank, as all understand it.
   struct Site {
     uint16_t function = 0;
@@ -91,30 +91,34 @@ class Races final : public rma::Witness, public Exposed {
   uint8_t epoch_of(int rank) const TUTTI_ENGINE_OWNED;
   uint8_t fence_epoch() const;
   uint32_t announce(int rank, CallSite place) TUTTI_ENGINE_OWNED;
-  const Site& site_of(int origin, uint32_t site) const;
-  Place place_of(int origin, const rma::Accesses::Access& access) const;
+  const Site& site_of(int origin, uint32_t site) const TUTTI_REQUIRES(mutex_);
+  Place place_of(int origin, const rma::Accesses::Access& access) const TUTTI_REQUIRES(mutex_);
   std::string bytes_text(const rma::Interval& bytes, int rank) const;
-  Finding finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const;
-  void tell(const rma::Accesses::Access& access, Finding finding) TUTTI_ENGINE_OWNED;
-  bool is_first(const rma::Accesses::Access& one, int other, uint64_t call);
-  void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes) TUTTI_ENGINE_OWNED;
-  void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes) TUTTI_ENGINE_OWNED;
+  Finding finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const
+      TUTTI_REQUIRES(mutex_);
+  void tell(const rma::Accesses::Access& access, Finding finding) TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
+  bool is_first(const rma::Accesses::Access& one, int other, uint64_t call) TUTTI_REQUIRES(mutex_);
+  void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
+      TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
+  void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
+      TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
   static Error error_of(Finding finding);
 
   Window& window_;
-  std::mutex mutex_;
-  std::vector<rma::Accesses> started_;  // by target: those of this rank that may not be complete there
-  rma::Accesses served_;                // those of all at this rank's memory
-  int fences_ = 0;                      // their parity: others are at most one ahead
-  bool no_put_[2] = {false, false};     // MPI_MODE_NOPUT, by that parity
-  bool posted_no_put_ = false;
-  std::vector<OwnUse> own_uses_;
-  std::optional<Finding> finding_;
-  std::set<std::tuple<int, uint32_t, int, uint64_t>> told_;  // pairs of calls
+  Mutex mutex_;
+  std::vector<rma::Accesses> started_
+      TUTTI_GUARDED_BY(mutex_);                    // by target: those of this rank that may not be complete there
+  rma::Accesses served_ TUTTI_GUARDED_BY(mutex_);  // those of all at this rank's memory
+  int fences_ = 0;                                 // their parity: others are at most one ahead
+  bool no_put_[2] TUTTI_GUARDED_BY(mutex_) = {false, false};  // MPI_MODE_NOPUT, by that parity
+  bool posted_no_put_ TUTTI_GUARDED_BY(mutex_) = false;
+  std::vector<OwnUse> own_uses_ TUTTI_GUARDED_BY(mutex_);
+  std::optional<Finding> finding_ TUTTI_GUARDED_BY(mutex_);
+  std::set<std::tuple<int, uint32_t, int, uint64_t>> told_ TUTTI_GUARDED_BY(mutex_);  // pairs of calls
 
   std::map<std::pair<uint16_t, uint64_t>, uint32_t> own_sites_;
-  std::set<std::pair<int, uint32_t>> announced_;    // to whom
-  std::map<std::pair<int, uint32_t>, Site> sites_;  // of all origins
+  std::set<std::pair<int, uint32_t>> announced_;                             // to whom
+  std::map<std::pair<int, uint32_t>, Site> sites_ TUTTI_GUARDED_BY(mutex_);  // of all origins
 };
 
 // Of MPI_Win_fence: what is to be said by all or by nobody is compared, which nobody leaves before all are there.

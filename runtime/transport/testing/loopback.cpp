@@ -4,10 +4,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
+
+#include "base/mutex.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -34,7 +35,7 @@ class Loopback final : public Transport {
 
   void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
 
-  void send(int peer, Outgoing& outgoing) override {
+  void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED {
     Parcel parcel{.header = outgoing.header, .from = process_};
     const int64_t bytes = outgoing.payload.bytes();
     const bool lends = bytes >= rendezvous_from_;
@@ -48,20 +49,22 @@ class Loopback final : public Transport {
     if (!lends) outgoing.sent(outgoing, {});
   }
 
-  void notify(int peer, const Header& header) override {
+  void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED {
     fabric_.ends_[static_cast<size_t>(peer)]->put({.header = header, .from = process_});
   }
 
-  void fetch(void* rendezvous, Fetch& fetch) override {
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Parcel> parcel(static_cast<Parcel*>(rendezvous));
     copy_payload(parcel->lender->payload, fetch.into);
     give_back(*parcel);
     fetch.fetched(fetch, {});
   }
 
-  void discard(void* rendezvous) override { give_back(*std::unique_ptr<Parcel>(static_cast<Parcel*>(rendezvous))); }
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED {
+    give_back(*std::unique_ptr<Parcel>(static_cast<Parcel*>(rendezvous)));
+  }
 
-  bool progress() override {
+  bool progress() override TUTTI_ENGINE_OWNED {
     std::optional<Parcel> parcel = take_any();
     if (!parcel) return false;
     if (parcel->what == Parcel::What::fetched) {
@@ -76,18 +79,18 @@ class Loopback final : public Transport {
   }
 
   int descriptor() const override { return event_fd_; }
-  bool arm(bool) override {
-    const std::lock_guard lock(mutex_);
+  bool arm(bool) override TUTTI_ENGINE_OWNED {
+    const Lock lock(mutex_);
     if (!parcels_.empty()) return false;
     uint64_t count;
     [[maybe_unused]] const ssize_t n = read(event_fd_, &count, sizeof count);
     armed_ = true;
     return true;
   }
-  bool flushed() override { return true; }
+  bool flushed() override TUTTI_ENGINE_OWNED { return true; }
 
   void poke() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     wake();
   }
 
@@ -98,18 +101,18 @@ class Loopback final : public Transport {
   }
 
   void put(Parcel parcel) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     parcels_.push_back(std::move(parcel));
     wake();
   }
-  void wake() {
+  void wake() TUTTI_REQUIRES(mutex_) {
     if (!std::exchange(armed_, false)) return;
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(event_fd_, &one, sizeof one);
   }
 
   std::optional<Parcel> take_any() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (parcels_.empty()) return std::nullopt;
     std::swap(parcels_[random_() % parcels_.size()], parcels_.back());
     Parcel parcel = std::move(parcels_.back());
@@ -123,9 +126,9 @@ class Loopback final : public Transport {
   std::minstd_rand random_;
   const int event_fd_;
   Receiver* receiver_ = nullptr;
-  std::mutex mutex_;  // of the two below: other ends put parcels
-  std::vector<Parcel> parcels_;
-  bool armed_ = false;
+  Mutex mutex_;  // of the two below: other ends put parcels
+  std::vector<Parcel> parcels_ TUTTI_GUARDED_BY(mutex_);
+  bool armed_ TUTTI_GUARDED_BY(mutex_) = false;
 };
 
 LoopbackFabric::LoopbackFabric(int size, uint64_t seed, int64_t rendezvous_from) {
