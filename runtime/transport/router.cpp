@@ -77,15 +77,15 @@ class Router::FromUcx final : public Receiver {
   };
   FromUcx(Receiver& receiver, Ucx& ucx) : receiver_(receiver), ucx_(ucx) {}
 
-  void arrived(const Arrival& arrival) override {
+  void arrived(const Arrival& arrival) override TUTTI_ENGINE_OWNED {
     if (!arrival.rendezvous) return receiver_.arrived(arrival);
     Arrival marked = arrival;
     auto* const ticket = new Ticket{&ucx_, arrival.rendezvous};
     marked.rendezvous = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ticket) | 1);
     receiver_.arrived(marked);
   }
-  void unsent(int more) override { receiver_.unsent(more); }
-  bool takes_turns() override { return receiver_.takes_turns(); }
+  void unsent(int more) override TUTTI_ENGINE_OWNED { receiver_.unsent(more); }
+  bool takes_turns() override TUTTI_ENGINE_OWNED { return receiver_.takes_turns(); }
   static bool is_marked(void* rendezvous) { return reinterpret_cast<uintptr_t>(rendezvous) & 1; }
   static Ticket take(void* rendezvous) {
     const std::unique_ptr<Ticket> ticket(

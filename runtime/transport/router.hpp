@@ -132,8 +132,8 @@ class Router final : public Transport {
   Route choose_route(int peer);
   Ucx* add_line(std::unique_ptr<Ucx> ucx);
   void receive(Line& line);
-  bool poll_ucx();
-  bool arm_ucx();
+  bool poll_ucx() TUTTI_ENGINE_OWNED;
+  bool arm_ucx() TUTTI_ENGINE_OWNED;
   bool watch(Line& line, bool watched);
   void watch_none();
 

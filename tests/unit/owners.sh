@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # owners.sh SOURCE BUILD [FILE…]: clang proves, by what base/thread_safety.hpp has functions and fields say, that whoever
-# needs the engine owned owns it, and that whoever touches what a lock guards holds the lock. Of all sources in the
-# folders below, or of these alone; nothing is compiled. Exit 77: there is no clang 19.
+# needs the engine owned owns it, and that whoever touches what a lock guards holds the lock. Of all sources of
+# the runtime, or of these alone; nothing is compiled. Exit 77: there is no clang 19.
 set -euo pipefail
 source=$(cd "$1" && pwd) build=$(cd "$2" && pwd)
 compiler=$(command -v clang++-19) || { echo "skipped: no clang++-19 is installed"; exit 77; }
 cd "$source"
-folders=(runtime/base runtime/boot runtime/engine runtime/exec runtime/rma runtime/contract runtime/mpi)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -81,7 +80,7 @@ for wrong in 1 2 3; do
 done
 
 files=("${@:3}")
-[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find "${folders[@]}" -name '*.cpp' | sort)
+[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find runtime -name '*.cpp' | sort)
 printf '%s\0' "${files[@]}" | xargs -0 -P 2 -n 8 "${check[@]}" || {
   echo "wrong: a function needs what its caller does not have; see runtime/base/thread_safety.hpp"
   exit 1

@@ -52,18 +52,18 @@ class SharedMemoryTransport final : public SharedMemory {
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) override;
 
   void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
-  void send(int peer, Outgoing& outgoing) override;
-  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
-  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override;
-  void notify(int peer, const Header& header) override;
-  void fetch(void* rendezvous, Fetch& fetch) override;
-  void discard(void* rendezvous) override;
-  bool progress() override;
-  void spread() override;
+  void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override TUTTI_ENGINE_OWNED;
+  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override TUTTI_ENGINE_OWNED;
+  void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED;
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED;
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED;
+  bool progress() override TUTTI_ENGINE_OWNED;
+  void spread() override TUTTI_ENGINE_OWNED;
   int descriptor() const override { return epoll_; }
-  bool arm(bool by_flags) override;
-  void disarm() override { doorbell_.disarm(); }
-  bool flushed() override { return held_ == 0; }
+  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED;
+  void disarm() override TUTTI_ENGINE_OWNED { doorbell_.disarm(); }
+  bool flushed() override TUTTI_ENGINE_OWNED { return held_ == 0; }
 
  private:
   Peer& at(int process) {
@@ -82,64 +82,65 @@ class SharedMemoryTransport final : public SharedMemory {
     return word == kToTheStart ? ready_at_start(from) : word;
   }
   [[gnu::noinline]] uint64_t ready_at_start(Peer& from);
-  bool drain(Peer& from);
-  void handle(Peer& from, RecordWord word, const std::byte* record);
-  void message(Peer& from, RecordWord word, const std::byte* record);
-  void same_message(Peer& from, RecordWord word, const std::byte* record);
-  void middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length);
-  void announced(Peer& from, Header& header, const std::byte* body, bool another_follows);
-  void fragment(Peer& from, const std::byte* record, int64_t length);
-  void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length);
-  void finish(Incoming& incoming);
+  bool drain(Peer& from) TUTTI_ENGINE_OWNED;
+  void handle(Peer& from, RecordWord word, const std::byte* record) TUTTI_ENGINE_OWNED;
+  void message(Peer& from, RecordWord word, const std::byte* record) TUTTI_ENGINE_OWNED;
+  void same_message(Peer& from, RecordWord word, const std::byte* record) TUTTI_ENGINE_OWNED;
+  void middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length) TUTTI_ENGINE_OWNED;
+  void announced(Peer& from, Header& header, const std::byte* body, bool another_follows) TUTTI_ENGINE_OWNED;
+  void fragment(Peer& from, const std::byte* record, int64_t length) TUTTI_ENGINE_OWNED;
+  void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length) TUTTI_ENGINE_OWNED;
+  void finish(Incoming& incoming) TUTTI_ENGINE_OWNED;
   enum class Read : uint8_t { waits, goes_on, done };
-  Read read_on(Incoming& incoming);
-  bool read_all();
+  Read read_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
+  bool read_all() TUTTI_ENGINE_OWNED;
   void learn_from_read(Incoming& incoming);
   void learn_from_ring(Incoming& incoming);
   void wish(Peer& from);
   Coming coming(Incoming& incoming);
-  void ask(Incoming& incoming, int chunks);
-  bool borrow(Peer& from);
-  bool drain_loan(Peer& from);
+  void ask(Incoming& incoming, int chunks) TUTTI_ENGINE_OWNED;
+  bool borrow(Peer& from) TUTTI_ENGINE_OWNED;
+  bool drain_loan(Peer& from) TUTTI_ENGINE_OWNED;
   RingWriter& ring_of(Peer& to, const Stream& stream) { return stream.large ? to.out.large : to.out.ring; }
-  void ask_for_more(Peer& from);
-  void stream_goes_on(Incoming& incoming);
-  void read_the_rest(Incoming& incoming);
+  void ask_for_more(Peer& from) TUTTI_ENGINE_OWNED;
+  void stream_goes_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
+  void read_the_rest(Incoming& incoming) TUTTI_ENGINE_OWNED;
   void add_streaming(Incoming& incoming);
   void remove_streaming(Incoming& incoming);
-  void look_after_streams();
-  void look_after_streams(Peer& from);
-  void ask_no_more(Peer& from);
+  void look_after_streams() TUTTI_ENGINE_OWNED;
+  void look_after_streams(Peer& from) TUTTI_ENGINE_OWNED;
+  void ask_no_more(Peer& from) TUTTI_ENGINE_OWNED;
 
-  void begin_joint(Incoming& incoming);
-  Read join_on(Incoming& incoming);
-  bool read_piece(Incoming& incoming, int64_t offset, int64_t length);
-  void finish_read(Incoming& incoming);
-  void start_help(Peer& to, const std::byte* body);
-  bool help_on(Peer& to);
+  void begin_joint(Incoming& incoming) TUTTI_ENGINE_OWNED;
+  Read join_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
+  bool read_piece(Incoming& incoming, int64_t offset, int64_t length) TUTTI_ENGINE_OWNED;
+  void finish_read(Incoming& incoming) TUTTI_ENGINE_OWNED;
+  void start_help(Peer& to, const std::byte* body) TUTTI_ENGINE_OWNED;
+  bool help_on(Peer& to) TUTTI_ENGINE_OWNED;
 
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool put_announcement(Peer& to, const Outgoing& outgoing);
   bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length, PutTimes times);
-  bool put_piece(Peer& to, const Stream& stream, int64_t length);
-  bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
+  bool put_piece(Peer& to, const Stream& stream, int64_t length) TUTTI_ENGINE_OWNED;
+  bool put(Peer& to, Outgoing& outgoing, int64_t& offset) TUTTI_ENGINE_OWNED;
   Leaving leaving(Peer& to, const Outgoing& outgoing);
-  void start_stream(Peer& to, const std::byte* body, Asked way);
+  void start_stream(Peer& to, const std::byte* body, Asked way) TUTTI_ENGINE_OWNED;
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
-  void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0, uint64_t c = 0);
+  void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0,
+               uint64_t c = 0) TUTTI_ENGINE_OWNED;
   void commit(Peer& to, RecordWord word) {
     to.out.ring.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
   }
   bool send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t bytes);
-  void hold(Peer& to, const Held& what);
-  bool catch_up(Peer& to);
-  bool stream_on(Peer& to);
+  void hold(Peer& to, const Held& what) TUTTI_ENGINE_OWNED;
+  bool catch_up(Peer& to) TUTTI_ENGINE_OWNED;
+  bool stream_on(Peer& to) TUTTI_ENGINE_OWNED;
   bool has_room(Peer& to);
 
-  Incoming& new_incoming(Peer& from, const Announcement& announcement);
-  void give_back(Incoming& incoming);
+  Incoming& new_incoming(Peer& from, const Announcement& announcement) TUTTI_ENGINE_OWNED;
+  void give_back(Incoming& incoming) TUTTI_ENGINE_OWNED;
 
   const std::unique_ptr<uint64_t> token_;       // peers try to read it
   const std::shared_ptr<NodeSegment> segment_;  // areas outlive the transport

@@ -80,7 +80,7 @@ SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
   Peer& from = *incoming.peer;
   Joint& joint = from.in.ring.joint();
   const JointCut pieces = cut(incoming.bytes);
-  const auto give_up = [&](uint32_t piece) {
+  const auto give_up = [&](uint32_t piece) TUTTI_ENGINE_OWNED {
     // No more pieces for anybody; what the sender is writing at this moment it has written before
     // it sees that it is to send all from here on.
     joint.taken.store(0, std::memory_order_release);
@@ -90,7 +90,7 @@ SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
     ask(incoming, 0);
     return Read::done;
   };
-  const auto end = [&] {
+  const auto end = [&]() TUTTI_ENGINE_OWNED {
     from.in.joint = nullptr;
     incoming.arrived = incoming.bytes;
     finish_read(incoming);

@@ -21,17 +21,17 @@ class Stress final : public Transport, private Receiver {
     receiver_ = &receiver;
     inner_.set_receiver(disturb_ ? *static_cast<Receiver*>(this) : receiver);
   }
-  void send(int peer, Outgoing& outgoing) override { inner_.send(peer, outgoing); }
-  void notify(int peer, const Header& header) override { inner_.notify(peer, header); }
-  void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }
-  void discard(void* rendezvous) override { inner_.discard(rendezvous); }
-  Way way_to(int peer, bool connects) override { return inner_.way_to(peer, connects); }
+  void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED { inner_.send(peer, outgoing); }
+  void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED { inner_.notify(peer, header); }
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED { inner_.fetch(rendezvous, fetch); }
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED { inner_.discard(rendezvous); }
+  Way way_to(int peer, bool connects) override TUTTI_ENGINE_OWNED { return inner_.way_to(peer, connects); }
   int descriptor() const override { return inner_.descriptor(); }
-  void spread() override { inner_.spread(); }
-  bool arm(bool by_flags) override { return held_ == 0 && inner_.arm(by_flags); }
-  bool flushed() override { return inner_.flushed(); }
+  void spread() override TUTTI_ENGINE_OWNED { inner_.spread(); }
+  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED { return held_ == 0 && inner_.arm(by_flags); }
+  bool flushed() override TUTTI_ENGINE_OWNED { return inner_.flushed(); }
 
-  bool progress() override {
+  bool progress() override TUTTI_ENGINE_OWNED {
     if (!disturb_) return inner_.progress();
     const uint64_t choice = mixed(seed_, ++pass_);
     const bool moved = choice % 8 != 0 && inner_.progress();
@@ -56,9 +56,9 @@ class Stress final : public Transport, private Receiver {
     std::map<uint64_t, Stream> streams;  // by context; 0 are answers, of no context
   };
 
-  void unsent(int more) override { receiver_->unsent(more); }
-  bool takes_turns() override { return receiver_->takes_turns(); }
-  void arrived(const Arrival& arrival) override {
+  void unsent(int more) override TUTTI_ENGINE_OWNED { receiver_->unsent(more); }
+  bool takes_turns() override TUTTI_ENGINE_OWNED { return receiver_->takes_turns(); }
+  void arrived(const Arrival& arrival) override TUTTI_ENGINE_OWNED {
     Source& source = sources_[arrival.header.process];
     Message message{arrival.header, nullptr, arrival.rendezvous, 0};
     if (arrival.data && arrival.header.bytes > 0) {
@@ -75,7 +75,7 @@ class Stress final : public Transport, private Receiver {
     }
   }
 
-  void hold(Source& source, Message message) {
+  void hold(Source& source, Message message) TUTTI_ENGINE_OWNED {
     // A message is withdrawn after it has come.
     if (message.header.kind == Kind::cancel)
       for (auto& [context, stream] : source.streams)
@@ -87,7 +87,7 @@ class Stress final : public Transport, private Receiver {
     stream.messages.push_back(std::move(message));
   }
 
-  void deliver(Source& source, Stream& stream) {
+  void deliver(Source& source, Stream& stream) TUTTI_ENGINE_OWNED {
     Message message = std::move(stream.messages.front());
     stream.messages.pop_front();
     --held_;
@@ -96,7 +96,7 @@ class Stress final : public Transport, private Receiver {
   }
 
   // One of each stream that is due, in an order by chance.
-  bool deliver_due(uint64_t chance) {
+  bool deliver_due(uint64_t chance) TUTTI_ENGINE_OWNED {
     if (held_ == 0) return false;
     std::vector<std::pair<Source*, Stream*>> due;
     for (auto& [process, source] : sources_)

@@ -91,29 +91,29 @@ class UcxTransport final : public Ucx {
     if (short_) short_->set_receiver(receiver);
   }
 
-  void send(int peer, Outgoing& outgoing) override;
-  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
-  void notify(int peer, const Header& header) override;
-  Way way_to(int peer, bool connects) override;
-  void fetch(void* rendezvous, Fetch& fetch) override;
-  void discard(void* rendezvous) override {
+  void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override TUTTI_ENGINE_OWNED;
+  void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED;
+  Way way_to(int peer, bool connects) override TUTTI_ENGINE_OWNED;
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED;
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED {
     if (!announced_by_.empty()) announced_by_.erase(rendezvous);
     ucp_am_data_release(worker_, rendezvous);
   }
-  bool progress() override {
+  bool progress() override TUTTI_ENGINE_OWNED {
     const bool taken = short_ && short_->progress();
     return drive() || taken;
   }
   int descriptor() const override { return descriptor_; }
-  bool arm(bool) override { return ucp_worker_arm(worker_) == UCS_OK; }
-  bool flushed() override;
+  bool arm(bool) override TUTTI_ENGINE_OWNED { return ucp_worker_arm(worker_) == UCS_OK; }
+  bool flushed() override TUTTI_ENGINE_OWNED;
 
  private:
   static ucs_status_t on_message(void* self, const void* header, size_t header_length, void* data, size_t length,
-                                 const ucp_am_recv_param_t* param);
-  bool drive();
+                                 const ucp_am_recv_param_t* param) TUTTI_ENGINE_OWNED;
+  bool drive() TUTTI_ENGINE_OWNED;
   bool is_too_early_for(int peer) const;
-  void send_late();
+  void send_late() TUTTI_ENGINE_OWNED;
   Result<ucp_ep_h> endpoint(int peer);
   Result<ucp_ep_h> connect(int peer);
   Result<ucp_ep_h> try_to_connect(int peer);

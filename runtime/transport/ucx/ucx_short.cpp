@@ -57,7 +57,7 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
   ucp_request_param_t param;
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.user_data = next_.get();
-  param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
+  param.cb.send = [](void* request, ucs_status_t status, void* user_data) TUTTI_ENGINE_OWNED {
     ucp_request_free(request);
     const std::unique_ptr<Outbound> left(static_cast<Outbound*>(user_data));
     left->owner->waits_ = false;
@@ -82,15 +82,16 @@ bool UcxShort::take_and_post() {
     ucp_request_param_t param;
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.user_data = posted;
-    param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t*, void* user_data) {
-      ucp_request_free(request);
-      auto& filled = *static_cast<Posted*>(user_data);
-      UcxShort& owner = *filled.owner;
-      filled.request = nullptr;
-      if (owner.silent_) return;
-      owner.hand_over(filled, status);
-      filled.next = std::exchange(owner.idle_, &filled);
-    };
+    param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t*, void* user_data)
+                        TUTTI_ENGINE_OWNED {
+                          ucp_request_free(request);
+                          auto& filled = *static_cast<Posted*>(user_data);
+                          UcxShort& owner = *filled.owner;
+                          filled.request = nullptr;
+                          if (owner.silent_) return;
+                          owner.hand_over(filled, status);
+                          filled.next = std::exchange(owner.idle_, &filled);
+                        };
     const ucs_status_ptr_t request = ucp_tag_recv_nbx(worker_, &posted->head, sizeof(Message), 0, 0, &param);
     if (UCS_PTR_IS_PTR(request)) {
       idle_ = posted->next;

@@ -2,7 +2,7 @@
 // Short messages over UCX's tcp. An active message goes to the kernel in three pieces, or in one that
 // takes a request and a datatype to pack; a tagged message of UCX's goes in one, and takes less than
 // half of the instructions. So a header and its bytes travel as one tagged message, which is for
-// whatever receive is posted: the matching is the engine's. Calls are made by the engine's owner only.
+// whatever receive is posted: the matching is the engine's.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/engine_owned.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::transport {
@@ -24,21 +25,21 @@ class UcxShort {
 
   void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
   // Transport::send_now().
-  bool send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data);
+  bool send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data) TUTTI_ENGINE_OWNED;
   // Before the worker progresses: hands over what has come while nothing was posted for it, and posts
   // anew. True if there was something.
-  bool progress() { return idle_ && take_and_post(); }
+  bool progress() TUTTI_ENGINE_OWNED { return idle_ && take_and_post(); }
   // The end comes: from here on the receiver, which may be gone, hears nothing.
-  void fall_silent() { silent_ = true; }
+  void fall_silent() TUTTI_ENGINE_OWNED { silent_ = true; }
   // Behind that, and before the worker goes: nothing is posted any more.
-  void withdraw();
+  void withdraw() TUTTI_ENGINE_OWNED;
 
  private:
   struct Message;
   struct Outbound;
   struct Posted;
-  bool take_and_post();
-  void hand_over(const Posted& filled, ucs_status_t status) const;
+  bool take_and_post() TUTTI_ENGINE_OWNED;
+  void hand_over(const Posted& filled, ucs_status_t status) const TUTTI_ENGINE_OWNED;
 
   ucp_worker_h worker_;
   Receiver* receiver_ = nullptr;
