@@ -373,9 +373,9 @@ SIGNIFICANT = {"at root": "It means something on the root alone.",
 def facts(function, p, said):
     """Sentences about an argument that the table knows, beside what is said of it."""
     found = []
-    if p.or_null and p.kind.startswith("RANK"):
+    if p.or_null and p.kind.startswith("RANK") and "MPI_PROC_NULL" not in said:
         found.append("MPI_PROC_NULL is nobody: then nothing is transferred, and the call succeeds.")
-    elif p.or_null and p.handle:
+    elif p.or_null and p.handle and "_NULL" not in said:
         found.append(f"MPI_{p.handle.upper()}_NULL may be given.")
     elif p.or_null and "NULL" not in said:
         found.append("It may be NULL where there is nothing to give or to get.")
