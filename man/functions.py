@@ -450,6 +450,8 @@ def wrong(function, p):
     if p.kind == "BUFFER" and function.moves_data and not function.neighbors and not p.address_only:
         is_collective = any(q.name in ("sendbuf", "buffer") for q in function.parameters) and on_comm and not any(
             q.name == "dest" for q in function.parameters)
+        if p.name == "base":  # what NULL means, the record says
+            return "MPI_ERR_BUFFER", "`base` is MPI_IN_PLACE"
         return "MPI_ERR_BUFFER", f"`{p.name}` is NULL though it is not empty" + (
             "" if is_collective else ", or is MPI_IN_PLACE")
     is_own = p.what.value == "own" and not p.kind.startswith("ATTRIBUTE_VAL") or p.kind == "STATUS" and not given
