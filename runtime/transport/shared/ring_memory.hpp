@@ -16,7 +16,7 @@ using cpu::kLine;
 using cpu::whole_lines;
 
 // A long message that both sides copy, the reader of the ring from its front and the writer from
-// its back, a piece at a time (shared_memory_join.cpp). Whoever changes `taken` has the piece.
+// its back, a piece at a time (incomings_joint.cpp). Whoever changes `taken` has the piece.
 struct Joint {
   std::atomic<uint64_t> taken;               // which message; pieces from the front, from the back
   std::atomic<uint64_t> written;             // which message; pieces that the writer has copied, or has failed to

@@ -119,6 +119,15 @@ struct Peer {
   Learnt learnt;
 };
 
+// Of what lists by `next`.
+template <class T>
+void delete_list(T* first) {
+  while (T* item = first) {
+    first = item->next;
+    delete item;
+  }
+}
+
 // With what it says of the ring in the other direction, and of messages to come.
 [[gnu::always_inline]] inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags, Header& header) {
   if (flags & kSame) {

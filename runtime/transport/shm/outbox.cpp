@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "transport/shm/outbox.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/cpu.hpp"
 #include "base/log.hpp"
+#include "transport/shm/joint_words.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
 namespace tutti::transport {
@@ -33,18 +35,47 @@ std::byte* begin_fragment(RingWriter& ring, uint64_t incoming, int64_t offset, i
 
 }  // namespace
 
-void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
-  Peer& to = at(peer);
+Outbox::Outbox(NodeSegment& segment, int me, const SharedMemoryOptions& options, std::deque<Peer>& peers)
+    : segment_(segment),
+      me_(me),
+      read_peers_(options.read_peers),
+      both_copy_(options.both_copy),
+      no_way_(options.no_way),
+      peers_(peers) {}
+
+Outbox::~Outbox() {
+  for (Peer& peer : peers_) delete_list(peer.out.held);
+  delete_list(spare_held_);
+}
+
+Error Outbox::connect(Peer& to) {
+  if (to.connected) return {};
+  if (Error e = segment_.open_ring(me_, to.index)) return e;
+  to.out.ring = RingWriter(segment_.ring(me_, to.index), segment_.ring_size());
+  to.out.limits = Limits(static_cast<int64_t>(to.out.ring.longest_record()), 2 * kLine);
+  to.connected = true;
+  Doorbell::ring_if_asleep(*to.desk);
+  return {};
+}
+
+// Where there is no other way than this one.
+Error Outbox::connect_or_end(Peer& to) {
+  Error problem = connect(to);
+  if (problem && no_way_) no_way_(to.process, problem);
+  return problem;
+}
+
+void Outbox::send(Peer& to, Outgoing& outgoing) {
   if (!to.connected) [[unlikely]] {
-    if (Error problem = connect_or_end(peer)) return outgoing.sent(outgoing, std::move(problem));
+    if (Error problem = connect_or_end(to)) return outgoing.sent(outgoing, std::move(problem));
   }
   int64_t offset = 0;
   if (!to.out.held && put(to, outgoing, offset)) return;
   hold(to, {.outgoing = &outgoing, .offset = offset});
 }
 
-bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
-  Peer& to = at(peer);
+[[gnu::always_inline]] inline bool Outbox::send_now(Peer& to, const Header& header, uint64_t ticket,
+                                                    const std::byte* data) {
   if (to.out.held || header.bytes > to.out.limits[Length::inlined]) [[unlikely]]
     return false;
   const auto bytes = static_cast<size_t>(header.bytes);
@@ -76,7 +107,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
 }
 
 // Without a head: it is that of the one before, and there is nothing new to tell.
-bool SharedMemoryTransport::send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t bytes) {
+bool Outbox::send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t bytes) {
   const size_t length = kHeadOfSame + bytes;
   std::byte* const record = to.out.ring.reserve_small(length);
   if (!record) [[unlikely]]
@@ -87,13 +118,9 @@ bool SharedMemoryTransport::send_same(Peer& to, uint16_t pattern, const std::byt
   return true;
 }
 
-void SharedMemoryTransport::notify(int peer, const Header& header) {
-  control(at(peer), RecordType::notification, static_cast<uint8_t>(header.kind), header.ticket);
-}
-
 // Writes what there is room for. True when there is nothing more to write before an answer comes;
 // then `outgoing` may be gone.
-bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
+bool Outbox::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const Leaving way = offset == 0 ? leaving(to, outgoing) : Leaving::in_pieces;
   if (way == Leaving::announced) return put_announcement(to, outgoing);
   if (way == Leaving::in_one_record ? !put_inline(to, outgoing.header, outgoing.payload)
@@ -103,7 +130,7 @@ bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
   return true;
 }
 
-Leaving SharedMemoryTransport::leaving(Peer& to, const Outgoing& outgoing) {
+Leaving Outbox::leaving(Peer& to, const Outgoing& outgoing) {
   const int64_t bytes = outgoing.header.bytes;
   return way_of(kLeaving, to.out.limits, bytes, [&](Need condition) {
     switch (condition) {
@@ -128,7 +155,7 @@ Leaving SharedMemoryTransport::leaving(Peer& to, const Outgoing& outgoing) {
   });
 }
 
-bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
+bool Outbox::put_inline(Peer& to, const Header& header, const Payload& payload) {
   const size_t head = length_of_head(header, header.ticket);
   const size_t length = head + static_cast<size_t>(header.bytes);
   std::byte* record = to.out.ring.reserve(length);
@@ -139,7 +166,7 @@ bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Pay
   return true;
 }
 
-bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
+bool Outbox::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const Header& header = outgoing.header;
   const int64_t piece = std::min(kEagerPiece, to.out.limits[Length::inlined]);
   const bool at_once = offset == 0;
@@ -168,7 +195,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
   return true;
 }
 
-bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing) {
+bool Outbox::put_announcement(Peer& to, const Outgoing& outgoing) {
   const Header& header = outgoing.header;
   const size_t head = length_of_head(header, header.ticket);
   const size_t length = head + sizeof(Announcement);
@@ -184,8 +211,7 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
 }
 
 // Of a middling message.
-bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length,
-                                         PutTimes times) {
+bool Outbox::put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length, PutTimes times) {
   std::byte* const record = begin_fragment(to.out.ring, 0, offset, length);
   if (!record) return false;
   std::memcpy(record + kFragmentBody, &times, sizeof times);
@@ -195,7 +221,7 @@ bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64
 }
 
 // Of a stream.
-bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t length) {
+bool Outbox::put_piece(Peer& to, const Stream& stream, int64_t length) {
   std::byte* const record = begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
   if (!record) return false;
   const Payload& payload = stream.outgoing->payload;
@@ -213,19 +239,19 @@ bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t le
   return true;
 }
 
-void SharedMemoryTransport::control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b, uint64_t c) {
+void Outbox::control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b, uint64_t c) {
   RecordWord word = record_word(type, kControlLength, 0);
   word.value = value;
   const uint64_t body[] = {a, b, c};
   if (!to.connected) [[unlikely]] {
-    const Error problem = connect_or_end(to.process);
+    const Error problem = connect_or_end(to);
     TUTTI_INVARIANT(!problem, "the ring back is there when a message has come");
   }
   if (!to.out.held && put_control(to, word, body)) return;
   hold(to, {.word = word, .body = {a, b, c}});
 }
 
-bool SharedMemoryTransport::put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]) {
+bool Outbox::put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]) {
   std::byte* record = to.out.ring.reserve(kControlLength);
   if (!record) return false;
   std::memcpy(record + sizeof(uint64_t), body, sizeof body);
@@ -235,7 +261,7 @@ bool SharedMemoryTransport::put_control(Peer& to, RecordWord word, const uint64_
 
 // ---- what waits for room
 
-void SharedMemoryTransport::hold(Peer& to, const Held& what) {
+void Outbox::hold(Peer& to, const Held& what) {
   Held* held = spare_held_;
   if (held) {
     spare_held_ = held->next;
@@ -249,7 +275,7 @@ void SharedMemoryTransport::hold(Peer& to, const Held& what) {
   ++held_;
 }
 
-bool SharedMemoryTransport::catch_up(Peer& to) {
+bool Outbox::catch_up(Peer& to) {
   bool moved = false;
   while (Held* held = to.out.held) {
     const int64_t before = held->offset;
@@ -266,21 +292,21 @@ bool SharedMemoryTransport::catch_up(Peer& to) {
   return moved;
 }
 
-void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Asked way) {
+void Outbox::start_stream(Peer& to, const std::byte* body, Asked way) {
   uint64_t words[3];
   std::memcpy(words, body, sizeof words);
   auto* const outgoing = reinterpret_cast<Outgoing*>(words[0]);
   const auto begin = static_cast<int64_t>(words[2]);
   const int64_t bytes = outgoing->header.bytes;
   const int64_t end = way.chunks ? std::min(bytes, begin + way.chunks * kStreamChunk) : bytes;
-  if (way.is_new) to.out.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
+  if (way.is_new) to.out.large = RingWriter(segment_.large_ring(way.large_ring), NodeSegment::kLargeRing);
   to.out.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
   ++held_;
   stream_on(to);
 }
 
 // In the order in which they were asked for.
-bool SharedMemoryTransport::stream_on(Peer& to) {
+bool Outbox::stream_on(Peer& to) {
   bool moved = false;
   to.out.gave_way = false;
   while (!to.out.streams.empty()) {
@@ -306,9 +332,83 @@ bool SharedMemoryTransport::stream_on(Peer& to) {
   return moved;
 }
 
-bool SharedMemoryTransport::has_room(Peer& to) {
+bool Outbox::has_room(Peer& to) {
   return (to.out.held && to.out.ring.room_has_grown()) ||
          (!to.out.streams.empty() && ring_of(to, to.out.streams.front()).room_has_grown());
+}
+
+// ---- the sender's part of a message that both sides copy
+
+void Outbox::start_help(Peer& to, const std::byte* body) {
+  uint64_t words[3];
+  std::memcpy(words, body, sizeof words);
+  if (!to.out.helping.message) ++held_;
+  to.out.helping = {words[1], reinterpret_cast<const std::byte*>(words[2])};
+  help_on(to);
+}
+
+// Writes a piece. Of a message that is over, or that its receiver has copied to the end, there is
+// none.
+bool Outbox::help_on(Peer& to) {
+  if (!to.out.helping.message) return false;
+  Joint& joint = to.out.ring.joint();
+  uint64_t packed = joint.taken.load(std::memory_order_acquire);
+  const auto leave = [&] {
+    to.out.helping.message = 0;
+    --held_;
+  };
+  for (;;) {
+    Share taken = Share::of(packed);
+    // What else is read here is of this message if `taken` has not changed at the end.
+    const JointCut pieces{static_cast<int64_t>(joint.bytes.load(std::memory_order_relaxed)),
+                          static_cast<int64_t>(joint.piece.load(std::memory_order_relaxed))};
+    const uint64_t into = joint.into.load(std::memory_order_relaxed);
+    if (taken.message != static_cast<uint16_t>(to.out.helping.message) || taken.front + taken.back >= pieces.count()) {
+      leave();
+      return false;
+    }
+    const uint32_t mine = pieces.count() - ++taken.back;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (!joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel)) continue;
+    const bool fine = to.memory.write(into + static_cast<uint64_t>(pieces.begin(mine)),
+                                      to.out.helping.from + pieces.begin(mine), pieces.size(mine));
+    joint.written.store(Written{taken.message, !fine, taken.back}.packed(), std::memory_order_release);
+    if (!fine) leave();
+    return true;
+  }
+}
+
+// ---- for all peers
+
+bool Outbox::go_on() {
+  bool moved = false;
+  for (Peer& peer : peers_)
+    if (peer.out.held || !peer.out.streams.empty() || peer.out.helping.message) {
+      moved |= catch_up(peer);
+      moved |= stream_on(peer);
+      moved |= help_on(peer);
+    }
+  return moved;
+}
+
+bool Outbox::can_go_on() {
+  bool can = false;
+  for (Peer& peer : peers_) can |= has_room(peer) || peer.out.gave_way || peer.out.helping.message;
+  return can;
+}
+
+// ---- the transport's calls, here so that they and the outbox's are one function
+
+void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
+  outbox_.send(at(peer), outgoing);
+}
+
+bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
+  return outbox_.send_now(at(peer), header, ticket, data);
+}
+
+void SharedMemoryTransport::notify(int peer, const Header& header) {
+  outbox_.control(at(peer), RecordType::notification, static_cast<uint8_t>(header.kind), header.ticket);
 }
 
 }  // namespace tutti::transport

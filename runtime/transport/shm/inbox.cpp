@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "transport/shm/inbox.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/cpu.hpp"
-#include "base/log.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
 namespace tutti::transport {
-uint64_t SharedMemoryTransport::ready_at_start(Peer& from) {
+namespace {
+
+constexpr int kRecordsPerPass = 32;  // from one peer
+
+}  // namespace
+
+uint64_t Inbox::ready_at_start(Peer& from) {
   from.in.ring.go_to_start();
   Doorbell::ring_if_asleep(*from.desk);
   return from.in.ring.ready();
 }
 
-inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word, const std::byte* record) {
+inline void Inbox::same_message(Peer& from, RecordWord word, const std::byte* record) {
   from.in.same.header.order = from.in.next_order++;
   from.in.same.header.pattern = word.value;
   from.in.same.header.bytes = word.length - static_cast<int64_t>(kHeadOfSame);
@@ -23,7 +28,7 @@ inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word, con
   receiver_->arrived(from.in.same);
 }
 
-bool SharedMemoryTransport::drain(Peer& from) {
+bool Inbox::drain(Peer& from) {
   for (int i = 0; i < kRecordsPerPass; ++i) {
     const uint64_t packed = ready(from);
     if (packed == 0) break;
@@ -42,7 +47,7 @@ bool SharedMemoryTransport::drain(Peer& from) {
 
 // Gives the ring back when all that I have asked for has come: its writer writes nothing behind the
 // last piece.
-bool SharedMemoryTransport::drain_loan(Peer& from) {
+bool Inbox::drain_loan(Peer& from) {
   Loan& loan = from.in.loan;
   for (int i = 0; i < kRecordsPerPass; ++i) {
     uint64_t packed = loan.in.ready();
@@ -57,8 +62,7 @@ bool SharedMemoryTransport::drain_loan(Peer& from) {
     fragment(from, loan.in.record(), word.length);  // may ask for more
     if (loan.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
     if (loan.due == 0) {
-      segment_->give_ring_back(std::exchange(loan.index, -1));
-      --loans_;
+      incomings_.streams().give_back(loan);
       return true;
     }
     if (receiver_->takes_turns()) [[unlikely]]
@@ -67,8 +71,7 @@ bool SharedMemoryTransport::drain_loan(Peer& from) {
   return true;
 }
 
-[[gnu::always_inline]] inline void SharedMemoryTransport::message(Peer& from, RecordWord word,
-                                                                  const std::byte* record) {
+[[gnu::always_inline]] inline void Inbox::message(Peer& from, RecordWord word, const std::byte* record) {
   Arrival arrival;
   arrival.header.process = from.process;
   arrival.header.order = from.in.next_order++;
@@ -79,14 +82,14 @@ bool SharedMemoryTransport::drain_loan(Peer& from) {
   receiver_->arrived(arrival);
 }
 
-void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte* record) {
+void Inbox::handle(Peer& from, RecordWord word, const std::byte* record) {
   const auto type = static_cast<RecordType>(word.type);
   if (type == RecordType::message) return message(from, word, record);
   if (type == RecordType::fragment) return fragment(from, record, word.length);
 
   const std::byte* body = record + sizeof(uint64_t);
-  if (type == RecordType::go) return start_stream(from, body, Asked::of(word.value));
-  if (type == RecordType::join) return start_help(from, body);
+  if (type == RecordType::go) return outbox_.start_stream(from, body, Asked::of(word.value));
+  if (type == RecordType::join) return outbox_.start_help(from, body);
   if (type == RecordType::done) {
     uint64_t name;
     std::memcpy(&name, body, sizeof name);
@@ -111,8 +114,8 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   announced(from, header, record + head, behind.type == static_cast<uint8_t>(RecordType::announcement));
 }
 
-Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) {
-  Peer& from = at(peer);
+[[gnu::always_inline]] inline Transport::Taken Inbox::take_now(Peer& from, Header& wanted, std::byte* into,
+                                                               int64_t room, int looks) {
   if (!from.in.ring.exists()) [[unlikely]]
     return Taken::other;
   uint64_t packed = ready(from);
@@ -144,79 +147,64 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   return Taken::message;
 }
 
-void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length) {
+void Inbox::middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length) {
   Announcement announcement;
   std::memcpy(&announcement, record + head, sizeof announcement);
   const size_t begin = head + sizeof announcement;
   header.bytes = announcement.bytes;
   header.ticket = std::exchange(announcement.address, 0);
-  Incoming& incoming = new_incoming(from, announcement);
+  Incoming& incoming = incomings_.add(from, announcement);
   from.in.middling = &incoming;
   if (Learnt::has_choice(incoming.bytes)) incoming.begun = cpu::ticks();
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once
   if (incoming.begun && !incoming.fetch) {
     incoming.begun = 0;
     from.learnt.came_early(incoming.bytes);
-    wish(from);
+    incomings_.wish(from);
   }
-  absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
+  incomings_.absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
 }
 
-void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body, bool another_follows) {
+void Inbox::announced(Peer& from, Header& header, const std::byte* body, bool another_follows) {
   Announcement announcement;
   std::memcpy(&announcement, body, sizeof announcement);
   header.bytes = announcement.bytes;
-  Incoming& incoming = new_incoming(from, announcement);
+  Incoming& incoming = incomings_.add(from, announcement);
   incoming.among_others = another_follows || from.in.announced > 0;
   ++from.in.announced;
   receiver_->arrived({header, nullptr, &incoming});
 }
 
-void SharedMemoryTransport::fragment(Peer& from, const std::byte* record, int64_t length) {
+void Inbox::fragment(Peer& from, const std::byte* record, int64_t length) {
   uint64_t body[2];
   std::memcpy(body, record + sizeof(uint64_t), sizeof body);
   Incoming& incoming = body[0] ? *reinterpret_cast<Incoming*>(body[0]) : *from.in.middling;
   if (!body[0]) std::memcpy(&incoming.put, record + kFragmentBody, sizeof incoming.put);
-  absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead, length - static_cast<int64_t>(kFragmentHead));
+  incomings_.absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead,
+                    length - static_cast<int64_t>(kFragmentHead));
 }
 
-// Bytes have come: to where they belong if that is known, else they are kept.
-void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length) {
-  if (incoming.fetch) {
-    put_into(incoming.fetch->into, offset, data, length);
-  } else if (!incoming.dropped) {
-    if (!incoming.kept)
-      incoming.kept = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(incoming.bytes));
-    std::memcpy(incoming.kept.get() + offset, data, static_cast<size_t>(length));
-  }
-  incoming.arrived += length;
-  if (incoming.streams) incoming.peer->in.asked -= length;
-  if (incoming.arrived < incoming.bytes) {
-    if (incoming.streams) stream_goes_on(incoming);
-    return;
-  }
-  if (incoming.peer->in.middling == &incoming) incoming.peer->in.middling = nullptr;
-  if (incoming.begun && incoming.outgoing == 0) learn_from_ring(incoming);
-  if (incoming.fetch || incoming.dropped) finish(incoming);
+// ---- for all peers
+
+bool Inbox::drain_loans() {
+  bool moved = false;
+  for (Peer& peer : peers_)
+    if (peer.in.loan.index >= 0) moved |= drain_loan(peer);
+  return moved;
 }
 
-Incoming& SharedMemoryTransport::new_incoming(Peer& from, const Announcement& announcement) {
-  Incoming* incoming = spare_incoming_;
-  if (incoming) {
-    spare_incoming_ = incoming->next;
-  } else {
-    incoming = new Incoming;
-  }
-  *incoming = {
-      .peer = &from, .bytes = announcement.bytes, .outgoing = announcement.outgoing, .address = announcement.address};
-  return *incoming;
+bool Inbox::has_any() {
+  bool news = false;
+  for (Peer* peer : open_) news |= ready(*peer) != 0;
+  if (incomings_.streams().has_borrowed())
+    for (Peer& peer : peers_) news |= peer.in.loan.index >= 0 && peer.in.loan.in.ready() != 0;
+  return news;
 }
 
-void SharedMemoryTransport::give_back(Incoming& incoming) {
-  if (incoming.outgoing != 0) --incoming.peer->in.announced;
-  incoming.kept.reset();
-  incoming.next = spare_incoming_;
-  spare_incoming_ = &incoming;
+// ---- the transport's call, here so that it and the inbox's are one function
+
+Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) {
+  return inbox_.take_now(at(peer), wanted, into, room, looks);
 }
 
 }  // namespace tutti::transport
