@@ -217,6 +217,7 @@ UcxTransport::~UcxTransport() {
 }
 
 void UcxTransport::close_endpoints() {
+  assume_engine_owned();  // called by the destructor alone: nobody else has it any more
   std::vector<void*> closing;
   const ucp_request_param_t param{};  // no force: what was sent leaves first
   endpoints_.each([&](int, ucp_ep_h ep) {
