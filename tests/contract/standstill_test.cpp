@@ -13,6 +13,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
 #include "exec/preparation.hpp"
 #include "transport/testing/loopback.hpp"
