@@ -160,8 +160,8 @@ Finding look_at_cma() {
   if (child > 0 && status == 0)
     return {Health::good, "CMA", "processes may read each other's memory: long messages are copied once"};
   return {Health::note, "CMA",
-          "processes may not read each other's memory (ptrace_scope, or a container without "
-          "SYS_PTRACE): ranks ask for leave by themselves, or copy long messages twice"};
+          "processes may not read each other's memory: long messages are copied twice; "
+          "kernel.yama.ptrace_scope=0, or SYS_PTRACE for a container, lets them be copied once"};
 }
 
 Finding look_at_cores() {

@@ -119,6 +119,16 @@ test_ranks_of_user_namespaces_are_let_in_by_library() {
   grep -qx PMIX_MCA_psec=native out || fail "the user's own is not passed on"
   nothing_is_left
 }
+# As one container for each rank: they share no memory, and the kernel lets none read another's.
+test_containers_of_one_rank_send_long_messages_by_library() {
+  needs_user_namespaces
+  printf 'mount -t tmpfs none /dev/shm\nexec "$@"\n' >alone
+  launch -n 2 unshare --map-root-user --mount sh alone "$build/tests/launcher/pair"
+  expect_code 0
+  [ "$(grep -c talked err)" = 2 ] || fail "they do not talk"
+  said "messages on this node go over UCX"
+  nothing_is_left
+}
 # PMIx's own server refuses a rank of other numbers, and has no answer for anybody any more.
 test_ranks_that_are_not_let_in_are_told_by_library() {
   needs_user_namespaces

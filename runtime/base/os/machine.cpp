@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cctype>
+#include <cstdint>
 #include <fstream>
 
 namespace tutti {
@@ -34,6 +35,13 @@ std::string loopback_device() {
       name = each->ifa_name;
   ::freeifaddrs(all);
   return name;
+}
+
+bool is_in_user_namespace() {
+  std::ifstream map("/proc/self/uid_map");
+  uint64_t inside = 0, outside = 0, count = UINT32_MAX;
+  map >> inside >> outside >> count;
+  return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
 NetworkPlace network_place() {

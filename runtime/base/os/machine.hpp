@@ -13,6 +13,10 @@ uint64_t this_boot();
 // The name of the loopback device; empty: there is none that is up.
 std::string loopback_device();
 
+// Whether the kernel counts users of this process by themselves, as in a rootless container. It lets such a process read
+// no memory of one whose users are counted otherwise, or by another such container.
+bool is_in_user_namespace();
+
 // Where this thread's sockets are: processes for which it is equal, and known, reach each other over the loopback
 // device.
 struct NetworkPlace {

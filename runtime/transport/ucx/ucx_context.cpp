@@ -58,6 +58,15 @@ void listen_on_loopback(ucp_config_t* config) {
   tell(config, "NET_DEVICES", "UCX_NET_DEVICES", devices.c_str());
 }
 
+// What UCX leaves alone where nobody says what it may use; empty: nothing. A process of another container on this machine
+// is reached by UCX, which would take the kernel's copy (cma) for it, and fail where the kernel refuses.
+std::string left_alone(const UcxOptions& options) {
+  std::string out;
+  if (!options.dev_shm) out = options.segments ? "posix" : "posix,sysv";
+  if (is_in_user_namespace()) out += out.empty() ? "cma" : ",cma";
+  return out.empty() ? out : "^" + out;
+}
+
 // Where no network writes into memory by itself.
 void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
   // The three messages of a rendezvous cost more than a copy of this much. (64 KiB one way between
@@ -95,8 +104,8 @@ Result<UcxContext> open_context(const UcxOptions& options) {
       ucp_config_release(config);
       return ucx_failure("take the transports of the setting transport.ucx_tls", s);
     }
-  } else if (!options.dev_shm) {
-    tell(config, "TLS", "UCX_TLS", options.segments ? "^posix" : "^posix,sysv");
+  } else if (const std::string names = left_alone(options); !names.empty()) {
+    tell(config, "TLS", "UCX_TLS", names.c_str());
   }
   if (options.loopback) listen_on_loopback(config);
   const bool over_tcp = !has_rdma();
