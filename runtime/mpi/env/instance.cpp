@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -58,8 +59,9 @@ struct Instance {
   bool report_only = false;            // of findings: they end nothing
   std::optional<engine::Ticks> ticks;  // of the progress thread
   // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most. It is kept
-  // here for LeakSanitizer to find.
+  // here for LeakSanitizer to find, as are its MPI_COMM_WORLD and MPI_COMM_SELF.
   std::atomic<Process*> closed{nullptr};
+  std::array<Comm*, 2> closed_comms{};
   PredefinedAttributes attributes;
   bool watches_exit = false;
 
@@ -247,6 +249,7 @@ Error open(Instance& i, int level) {
   if (level == MPI_THREAD_MULTIPLE) current.concurrent_calls = true;
   i.closed = std::exchange(the_process, p.release());
   current.engine = the_process->engine.get();
+  i.closed_comms = {current.world, current.self};
   make_predefined_comms(*the_process);
   // Not before: others may have asked this process something already, and it answers.
   start_helper(*the_process);
