@@ -30,6 +30,7 @@ def main():
     source = pathlib.Path(sys.argv[1])
     manual = {path.name: re.sub(r"\\f[BIRP]", "", path.read_text().replace("\\-", "-"))
               for path in (source / "man").glob("*.[1-8]")}
+    manual["tutti-functions.7"] = ""  # man/functions.py makes it
     known = "\n".join(manual.values())
     pages = sorted((source / "docs").glob("*.md"))
     found, links = [], 0
