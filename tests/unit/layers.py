@@ -72,6 +72,12 @@ MAY_INCLUDE = {
     "runtime/mpi/process": [*COLL],
     "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/process", "mpi/rma", "mpi/file", "transport/testing"],
 }
+# The headers that the build makes, which stand in no room, and the files that may include each.
+GENERATED = {
+    "mpi.h": r"",  # everyone
+    "functions.hpp": r"lib/|runtime/mpi/|runtime/coll/collective\.cpp|runtime/contract/|runtime/base/(os/crash_handler|flight)",
+    "function_names.hpp": r"lib/|runtime/mpi/|runtime/contract/|runtime/base/(os/crash_handler|flight)",
+}
 # The files that may include a library's headers.
 LIBRARIES = {
     r"ucp/|ucs/|uct/|ucm/": r"runtime/transport/ucx/",
@@ -93,9 +99,17 @@ def offences(path, place, room):
     own_rooms = {name.removeprefix("runtime/") for name in MAY_INCLUDE}
     text = path.read_text()
     for number, line in enumerate(text.splitlines(), 1):
-        own = re.match(r'\s*#include "([a-z0-9_/]+)/', line)
-        if own and own[1] in own_rooms and own[1] not in allowed:
+        own = re.match(r'\s*#include "(?:([^"]+)/)?([^"/]+)"', line)
+        if own and own[1] and own[1] not in own_rooms:
+            yield f"{place}:{number}: there is no room {own[1]}/"
+        elif own and own[1] and own[1] not in allowed:
             yield f"{place}:{number}: may not include {own[1]}/"
+        elif own and not own[1] and own[2] not in GENERATED:
+            # What lib/ has beside a file, it names as C does.
+            if room != "lib" or not (path.parent / own[2]).is_file():
+                yield f"{place}:{number}: {own[2]} is named without its room"
+        elif own and not own[1] and not re.match(GENERATED[own[2]], place):
+            yield f"{place}:{number}: may not include {own[2]}"
         foreign = re.match(r"\s*#include <([^>]+)>", line)
         for pattern, where in LIBRARIES.items():
             if foreign and re.match(pattern, foreign[1]) and not re.match(where, place):
