@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks of different nodes tell each other through the launcher: fences, what they have published, the addresses of
-// all, and events.
+#include "launcher/exchange.hpp"
+
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/log.hpp"
-#include "launcher/job.hpp"
 
 namespace tutti::launcher {
 
 // A key begins with the members, "namespace:rank " each; an all-including rank stands for all.
-std::set<int> Job::nodes_of_fence(const std::string& key) const {
+std::set<int> Exchange::nodes_of_fence(const std::string& key) const {
   std::set<int> out;
   for (size_t at = 0; at < key.size() && key[at] != '#';) {
     const size_t space = std::min(key.find(' ', at), key.size());
     const size_t colon = key.rfind(':', space);
     const uint64_t rank = std::strtoull(key.c_str() + colon + 1, nullptr, 10);
-    if (rank < map_.ranks.size())
-      out.insert(map_.ranks[rank].node);
+    if (rank < nodes_.map().ranks.size())
+      out.insert(nodes_.node_of(static_cast<int>(rank)));
     else
-      for (int n = 0; n < static_cast<int>(map_.nodes.size()); ++n) out.insert(n);
+      for (int n = 0; n < nodes_.count(); ++n) out.insert(n);
     at = space + 1;
   }
   return out;
 }
 
-void Job::fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) {
+void Exchange::fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) {
   auto [at, fresh] = fences_.try_emplace(key);
   Fence& fence = at->second;
   if (fresh) fence.missing = nodes_of_fence(key);
@@ -37,44 +37,43 @@ void Job::fence(int node, const std::string& key, const std::string& data, const
   if (!fence.addresses.key.empty()) published_ = std::move(fence.addresses);
   std::string all;
   for (const auto& [from, bytes] : fence.data) all += bytes;
-  for (const auto& [to, bytes] : fence.data) nodes_[static_cast<size_t>(to)].node->fence_done(key, 0, all);
+  for (const auto& [to, bytes] : fence.data) nodes_.node(to).fence_done(key, 0, all);
   fences_.erase(at);
 }
 
-void Job::modex_wanted(int node, uint64_t token, int rank) {
-  if (rank < 0 || static_cast<size_t>(rank) >= map_.ranks.size())
-    return nodes_[static_cast<size_t>(node)].node->modex_answer(token, -1, "");
+void Exchange::modex_wanted(int node, uint64_t token, int rank) {
+  if (rank < 0 || static_cast<size_t>(rank) >= nodes_.map().ranks.size())
+    return nodes_.node(node).modex_answer(token, -1, "");
   modexes_[next_modex_] = {node, token};
-  const int holder = map_.ranks[static_cast<size_t>(rank)].node;
-  say(Level::debug, "[{}] asks for what rank {} on {} has published", map_.nodes[static_cast<size_t>(node)], rank,
-      map_.nodes[static_cast<size_t>(holder)]);
-  nodes_[static_cast<size_t>(holder)].node->find_modex(next_modex_++, rank);
+  const int holder = nodes_.node_of(rank);
+  say(Level::debug, "[{}] asks for what rank {} on {} has published", nodes_.name(node), rank, nodes_.name(holder));
+  nodes_.node(holder).find_modex(next_modex_++, rank);
 }
 
-void Job::modex_found(int, uint64_t token, int status, const std::string& data) {
+void Exchange::modex_found(uint64_t token, int status, const std::string& data) {
   const auto question = modexes_.find(token);
   if (question == modexes_.end()) return;
   const auto [node, asked] = question->second;
   modexes_.erase(question);
-  nodes_[static_cast<size_t>(node)].node->modex_answer(asked, status, data);
+  nodes_.node(node).modex_answer(asked, status, data);
 }
 
 // The addresses of all ranks have come with the fence behind which any of them is asked for: each node is told once,
 // however many of its ranks ask for however many others.
-void Job::addresses_wanted(int node, const std::string& key) {
+void Exchange::addresses_wanted(int node, const std::string& key) {
   if (spread_ == key) return;  // the answer has met the question
   if (published_.key != key)   // the node asks for each where it is
-    return nodes_[static_cast<size_t>(node)].node->take_addresses({key, ""});
+    return nodes_.node(node).take_addresses({key, ""});
   say(Level::debug, "the addresses of all ranks are spread");
   spread_ = key;
   const Addresses all = std::exchange(published_, {});
-  for (NodeState& each : nodes_)
+  for (JobNodes::State& each : nodes_.all())
     if (!each.lost) each.node->take_addresses(all);
 }
 
-void Job::event(int node, const std::string& packed) {
-  for (size_t n = 0; n < nodes_.size(); ++n)
-    if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);
+void Exchange::event(int node, const std::string& packed) {
+  for (int n = 0; n < nodes_.count(); ++n)
+    if (n != node && !nodes_[n].lost) nodes_.node(n).deliver_event(packed);
 }
 
 }  // namespace tutti::launcher
