@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node's ranks run: the programs and files that the launcher brings along, where a program is found, and what
-// is said of one that is another MPI's or that the kernel does not begin.
-#include <fcntl.h>
+// What is said of the programs of a node's ranks: that one is another MPI's, that the kernel does not begin it, or how
+// it has ended.
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -19,68 +14,8 @@
 #include "launcher/node/node_agent.hpp"
 #include "launcher/node/process_state.hpp"
 #include "launcher/node/program_file.hpp"
-#include "mpi.h"
 
 namespace tutti::launcher {
-
-// The name by which the user's shell calls a folder may be of one node alone.
-void NodeAgent::settle_folder(App& app) {
-  const auto is_folder = [](const std::string& name) {
-    struct stat about{};
-    return ::stat(name.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
-  };
-  if (app.real_folder != app.folder && !app.real_folder.empty() && !is_folder(app.folder) && is_folder(app.real_folder))
-    app.folder = app.real_folder;
-}
-
-void NodeAgent::give_file(const std::string& name, const std::string& bytes) {
-  if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return;
-  const std::string folder = cleanup_.folder() + "/files";
-  ::mkdir(folder.c_str(), 0700);
-  const int fd = ::open((folder + "/" + name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0700);
-  size_t written = 0;
-  while (fd >= 0 && written < bytes.size()) {
-    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    written += static_cast<size_t>(n);
-  }
-  if (fd < 0 || written < bytes.size()) file_problem_ = fmt::format("{}/{}: {}", folder, name, std::strerror(errno));
-  if (fd >= 0) ::close(fd);
-}
-
-// What came before the launch goes where the ranks look for it: files into their folders, unless something of that name
-// is there already, such as the same file on a file system that all nodes share.
-Error NodeAgent::place_files() {
-  if (!file_problem_.empty())
-    return failure(MPI_ERR_FILE, "a file cannot be copied to {}: {}", task_.map.nodes[static_cast<size_t>(task_.node)],
-                   file_problem_);
-  for (const std::string& name : task_.files) {
-    const std::string from = cleanup_.folder() + "/files/" + name;
-    if (::access(from.c_str(), R_OK) != 0) continue;  // the launcher's own node
-    for (const App& app : task_.map.apps) {
-      const std::string to = app.folder + "/" + name;
-      std::error_code problem;
-      if (std::filesystem::exists(to, problem)) continue;
-      std::filesystem::create_directories(app.folder, problem);
-      if (!std::filesystem::copy_file(from, to, problem))
-        return failure(MPI_ERR_FILE, "--preload-files: {} cannot be written on {}: {}", to,
-                       task_.map.nodes[static_cast<size_t>(task_.node)], problem.message());
-      placed_files_.push_back(to);
-    }
-  }
-  return {};
-}
-
-// The one that --preload-binary has brought to this node, or else what the folders of `search` have.
-Program NodeAgent::program_of(const App& app, const std::string& search) const {
-  const std::string& command = app.command[0];
-  const std::string name = command.substr(command.rfind('/') + 1);
-  const std::string brought = cleanup_.folder() + "/files/" + name;
-  const bool is_file = std::ranges::count(task_.files, name) > 0;
-  if (!is_file && ::access(brought.c_str(), X_OK) == 0) return {.path = brought, .exit_code = 0, .problem = ""};
-  return find_program(command, search, app.folder);
-}
 
 // A program of another MPI would run as so many jobs of one rank each, and say nothing. Why one among those of this
 // node is not started, if there is one; of one that joins the job the user is told whose library it has.
@@ -96,7 +31,7 @@ std::optional<std::string> NodeAgent::program_of_another_mpi() {
     rank.rank = number;
     const std::vector<std::string> environment = environment_of(rank, {});
     const std::string search = variable(environment, "PATH");
-    const Program program = program_of(app, search);
+    const Program program = files_.program_of(task_, app, search);
     if (program.path.empty()) continue;  // will be told
     const std::optional<OtherMpi> other = built_for_another_mpi(
         {program.path, app.command, app.folder, search, variable(environment, "LD_LIBRARY_PATH")});
@@ -119,7 +54,7 @@ void NodeAgent::look_for_another_mpi() {
       if (rank->alive && !rank->connected) out.push_back(rank->pid);
     return out;
   };
-  other_mpi_.emplace(loop_, strangers, [this](const LoadedMpi& found) {
+  lookouts_.other_mpi.emplace(loop_, strangers, [this](const LoadedMpi& found) {
     job_.remark(
         task_.node, Level::warning,
         fmt::format("{} has loaded {} of {} and has not met Tutti's mpirun: each of its ranks is a job of its own, of "
@@ -145,7 +80,7 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
   const App& app = task_.map.apps[static_cast<size_t>(place.app)];
   Rank rank;
   rank.rank = failure.tag;
-  const Program program = program_of(app, variable(environment_of(rank, {}), "PATH"));
+  const Program program = files_.program_of(task_, app, variable(environment_of(rank, {}), "PATH"));
   const std::string reason = program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
   return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
                         : fmt::format("{} {}", app.command[0], reason);
@@ -155,8 +90,8 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
 std::string NodeAgent::cause_of_end(int pid, int wait_status, int64_t peak) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const bool tells = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 128 + SIGKILL;
-  if (ends_ranks_ || !memory_kills_ || (!killed && !tells)) return {};
-  const std::string how = memory_kills_->look(killed ? pid : 0);
+  if (ends_ranks_ || !lookouts_.memory_kills || (!killed && !tells)) return {};
+  const std::string how = lookouts_.memory_kills->look(killed ? pid : 0);
   if (how.empty()) return {};
   int others = 0;
   uint64_t theirs = 0;
