@@ -84,7 +84,7 @@ Error Daemons::start(const std::vector<Host>& hosts) {
     by_het_group[hosts[n].het_group].push_back(nodes.back());
   }
   if (!options_.by_srun) return start_below(nodes);
-  if (Error e = listen()) return e;
+  if (Error e = reception_.open()) return e;
   Result<std::string> path = daemon_path();
   if (!path) return std::move(path).error();
   for (const auto& [group, members] : by_het_group)
@@ -94,7 +94,7 @@ Error Daemons::start(const std::vector<Host>& hosts) {
 }
 
 Error Daemons::start_below(const std::vector<DaemonStart::Node>& nodes) {
-  if (Error e = listen()) return e;
+  if (Error e = reception_.open()) return e;
   // A scheduler that counts its nodes starts processes for its first one alone.
   const size_t fan_out =
       options_.rsh.find("%rank") == options_.rsh.npos ? static_cast<size_t>(options_.fan_out) : nodes.size();
@@ -158,7 +158,7 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   start.below.assign(first_below, nodes.end());
   start.rsh = options_.rsh;
   start.fan_out = options_.fan_out;
-  start.port = port_;
+  start.port = reception_.port();
   start.addresses = own_addresses();
   start.connect_timeout = options_.connect_timeout;
   start.node_timeout = options_.node_timeout;

@@ -17,15 +17,18 @@
 // one step higher, at last from here: a node may know no way to others.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/os/peer_owner.hpp"
 #include "launcher/daemons/bundle.hpp"
 #include "launcher/daemons/daemon_start.hpp"
 #include "launcher/daemons/link.hpp"
+#include "launcher/daemons/reception.hpp"
 #include "launcher/daemons/traffic.hpp"
-#include "launcher/loop/acceptor.hpp"
 #include "launcher/loop/lines.hpp"
 #include "launcher/loop/reaper.hpp"
 #include "launcher/node/cleanup.hpp"
@@ -95,16 +98,6 @@ class Daemons {
     Watch farewell;             // until Slurm has said why it is gone
     std::vector<Watch> deaths;  // of ranks, until Slurm could have said so
   };
-  struct Guest {
-    explicit Guest(int fd) : who(fd) {}
-    Newcomer who;
-    std::unique_ptr<Link> link;  // null: it has become a daemon
-    std::string challenge;
-    std::string why_closed;
-    Watch patience;
-  };
-
-  Error listen();
   Error start_shell(const std::string& name, std::vector<std::string> command,
                     const std::vector<DaemonStart::Node>& nodes, bool each_reports);
   Error start_share(const std::vector<DaemonStart::Node>& nodes);
@@ -130,10 +123,9 @@ class Daemons {
   std::string why_not_started(const Daemon& daemon, int code) const;
   bool is_of_use(const Shell& shell) const;  // a daemon behind it is neither dismissed nor lost
   void kill_shells();
-  void accepted(int fd);
-  bool make_room();
-  Error greet(int newcomer, Message type, std::string_view payload);
-  void stop_listening();
+  bool is_awaited(int node) const;
+  void admit(int node, std::unique_ptr<Link> link, const NodeShape& shape);
+  void settle(int node, const std::string& why_closed);
   void lose(Daemon& daemon, LinkEnd how, const std::string& sentence);
   void check_ready();
   void check_gone();
@@ -143,17 +135,14 @@ class Daemons {
   Cleanup& cleanup_;
   Options options_;
   Events events_;
-  int port_ = 0;
-  std::unique_ptr<Acceptor> acceptor_;  // until all daemons are there
+  Traffic traffic_;
+  Reception reception_;
   Watch connect_timer_, gone_timer_;
   std::map<int, std::unique_ptr<Daemon>> daemons_;
   Bundle told_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
                  send_down(nodes, type, payload);
                }};
-  Traffic traffic_;
   std::vector<std::unique_ptr<Shell>> shells_;
-  std::map<int, Guest> newcomers_;
-  int next_newcomer_ = 0;
   bool announced_ = false;
   std::function<void()> gone_;
 };
