@@ -79,7 +79,7 @@ constexpr int kFilesOfRank = 17, kFilesAlone = 10;
 // Without its own thread of progress MPI still works.
 constexpr int kThreadsOfPmix = 1;
 
-class Singleton final : public Job {
+class Singleton final : public Membership {
  public:
   Singleton() {
     view_.id = fmt::format("singleton-{}", getpid());
@@ -131,13 +131,13 @@ bool ranks_share_loopback() {
   return any;
 }
 
-Result<std::unique_ptr<Job>> Job::join() {
+Result<std::unique_ptr<Membership>> Membership::join() {
   if (Error e = probe_descriptors(pmix_offered() ? kFilesOfRank : kFilesAlone)) return e;
   if (pmix_offered())
     if (Error e = probe_threads(kThreadsOfPmix)) return e;
   if (pmix_offered()) return join_pmix();
   if (std::optional<Error> refusal = one_of_several()) return *std::move(refusal);
-  return std::unique_ptr<Job>(std::make_unique<Singleton>());
+  return std::unique_ptr<Membership>(std::make_unique<Singleton>());
 }
 
 }  // namespace tutti::boot

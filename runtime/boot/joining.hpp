@@ -14,7 +14,7 @@
 namespace tutti::boot {
 
 // Constant after join().
-struct JobView {
+struct JobInfo {
   std::string id = "singleton";  // unique on the node at any time
   int rank = 0;                  // = process id
   int size = 1;
@@ -26,14 +26,14 @@ struct JobView {
   bool own_launcher = false;
 };
 
-class Job {
+class Membership {
  public:
-  virtual ~Job() = default;
+  virtual ~Membership() = default;
 
   // Blocks until the launcher has answered.
-  static Result<std::unique_ptr<Job>> join();
+  static Result<std::unique_ptr<Membership>> join();
 
-  const JobView& view() const { return view_; }
+  const JobInfo& view() const { return view_; }
 
   // Makes my transport address known to all; collective over the job.
   virtual Error publish(const std::string& address) = 0;
@@ -57,7 +57,7 @@ class Job {
   [[noreturn]] virtual void abort(int code, const std::string& message) = 0;
 
  protected:
-  JobView view_;
+  JobInfo view_;
 };
 
 // Cores that the ranks of this node may use together: the launcher's word, or else what affinity
@@ -74,6 +74,6 @@ bool ranks_share_loopback();
 
 // Implemented in pmix.cpp: the environment names a PMIx server; join() asks these.
 bool pmix_offered();
-Result<std::unique_ptr<Job>> join_pmix();
+Result<std::unique_ptr<Membership>> join_pmix();
 
 }  // namespace tutti::boot

@@ -72,12 +72,12 @@ std::string Patience::sentence(Clock::time_point now) const {
                      advice());
 }
 
-void Answer::give(int value) {
+void PmixAnswer::give(int value) {
   value_.store(value, std::memory_order_release);
   syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-std::optional<int> Answer::await(std::optional<Clock::time_point> until) {
+std::optional<int> PmixAnswer::await(std::optional<Clock::time_point> until) {
   for (;;) {
     if (const int value = value_.load(std::memory_order_acquire); value != kNone) return value;
     timespec left{};

@@ -26,7 +26,7 @@ class Patience {
     std::function<void(int rank)> ask;       // has it come? Does not wait for the answer
     std::function<bool(int rank)> has_come;  // as far as it has answered by now
   };
-  Patience(const JobView& view, Clock::time_point start, Means means)
+  Patience(const JobInfo& view, Clock::time_point start, Means means)
       : size_(view.size),
         rank_(view.rank),
         launcher_decides_(view.own_launcher),
@@ -58,7 +58,7 @@ class Patience {
 
 // An answer that a thread of the PMIx library gives to one of ours. Nothing but an atomic, which
 // stays: a checker of races does not see how that library's thread comes to what it is called with.
-class Answer {
+class PmixAnswer {
  public:
   void expect() { value_.store(kNone, std::memory_order_release); }
   void give(int value);

@@ -49,7 +49,7 @@ Error pmix_failure(const std::string& what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "{}: the PMIx server says {}", what, PMIx_Error_string(status));
 }
 
-class PmixJob final : public Job {
+class PmixJob final : public Membership {
  public:
   Error start();
   Error publish(const std::string& address) override;
@@ -103,7 +103,7 @@ class PmixJob final : public Job {
 };
 
 // What PMIx's thread answers. There is one client in a process, and it outlives every job.
-Answer fence_answer;
+PmixAnswer fence_answer;
 std::atomic<std::atomic<bool>*> have_come;  // by rank, from the first question on
 
 void fence_answered(pmix_status_t status, void*) {
@@ -464,10 +464,10 @@ bool pmix_offered() {
   return std::getenv("PMIX_NAMESPACE") && std::getenv("PMIX_RANK");
 }
 
-Result<std::unique_ptr<Job>> join_pmix() {
+Result<std::unique_ptr<Membership>> join_pmix() {
   auto job = std::make_unique<PmixJob>();
   if (Error e = job->start()) return e;
-  return std::unique_ptr<Job>(std::move(job));
+  return std::unique_ptr<Membership>(std::move(job));
 }
 
 }  // namespace tutti::boot

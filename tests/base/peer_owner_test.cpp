@@ -52,7 +52,7 @@ class Connections : public ::testing::TestWithParam<int> {
     socklen_t peer_size = sizeof peer, own_size = sizeof own;
     ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size);
     ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size);
-    const Answer one = by_netlink(peer, own), two = by_proc(peer, own);
+    const KernelAnswer one = by_netlink(peer, own), two = by_proc(peer, own);
     EXPECT_TRUE(one.told && two.told && one.found && two.found);
     const Found found = one.found.value_or(Found{}), listed = two.found.value_or(Found{});
     EXPECT_EQ(found.user, listed.user);

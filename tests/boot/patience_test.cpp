@@ -23,7 +23,7 @@ class Start : public ::testing::Test {
   };
 
   void waits(int rank, int size, bool own_launcher = false, std::chrono::seconds since = 0s) {
-    JobView view;
+    JobInfo view;
     view.rank = rank;
     view.size = size;
     view.own_launcher = own_launcher;

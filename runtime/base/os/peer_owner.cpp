@@ -56,12 +56,12 @@ std::string as_listed(const End& end, int words) {
 }
 
 // After an attempt to open something.
-Answer not_told() {
+KernelAnswer not_told() {
   const bool none_left = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
   return {.told = false, .asked = !none_left, .found = {}};
 }
 
-Answer search(const char* list, const std::string& local, const std::string& remote) {
+KernelAnswer search(const char* list, const std::string& local, const std::string& remote) {
   errno = 0;
   std::ifstream file(list);
   if (!file) return not_told();
@@ -83,7 +83,7 @@ Answer search(const char* list, const std::string& local, const std::string& rem
 
 }  // namespace
 
-Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own) {
+KernelAnswer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own) {
   const int fd = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (fd < 0) return not_told();
   const End from = end_of(peer), to = end_of(own);
@@ -119,10 +119,10 @@ Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own) {
   return {.told = true, .asked = true, .found = Found{found.idiag_uid, found.idiag_inode, found.idiag_state}};
 }
 
-Answer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own) {
+KernelAnswer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own) {
   const End from = end_of(peer), to = end_of(own);
   if (peer.ss_family == AF_INET) return search("/proc/net/tcp", as_listed(from, 1), as_listed(to, 1));
-  const Answer six = search("/proc/net/tcp6", as_listed(from, 4), as_listed(to, 4));
+  const KernelAnswer six = search("/proc/net/tcp6", as_listed(from, 4), as_listed(to, 4));
   if (six.found || !IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr)) return six;
   // What listens for both families meets a socket of IPv4.
   End from4 = from, to4 = to;
@@ -166,8 +166,8 @@ PeerOwner owner_by_credentials(int fd) {
 }
 
 // A kernel without the module for these questions says that there is no such socket: of this end, too.
-peer_owner_ways::Answer ask(const sockaddr_storage& peer, const sockaddr_storage& own) {
-  peer_owner_ways::Answer answer = peer_owner_ways::by_netlink(peer, own);
+peer_owner_ways::KernelAnswer ask(const sockaddr_storage& peer, const sockaddr_storage& own) {
+  peer_owner_ways::KernelAnswer answer = peer_owner_ways::by_netlink(peer, own);
   if (answer.found || (answer.told && peer_owner_ways::by_netlink(own, peer).found)) return answer;
   return peer_owner_ways::by_proc(peer, own);
 }
@@ -184,7 +184,7 @@ PeerOwner owner_of_peer(int connected) {
   if (own.ss_family == AF_UNIX) return owner_by_credentials(connected);
   if (own.ss_family != AF_INET && own.ss_family != AF_INET6) return PeerOwner::untold;
   if (!is_established(connected)) return PeerOwner::absent;
-  const peer_owner_ways::Answer answer = ask(peer, own);
+  const peer_owner_ways::KernelAnswer answer = ask(peer, own);
   if (!answer.told) return answer.asked ? PeerOwner::untold : PeerOwner::unasked;
   // What was sent before a connection was closed can still be read, and the next socket of these addresses may be
   // anybody's: so this end has to be open after the look.

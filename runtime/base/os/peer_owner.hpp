@@ -48,13 +48,13 @@ struct Found {
   uint64_t inode = 0;
   int state = 0;  // TCP_ESTABLISHED …
 };
-struct Answer {
+struct KernelAnswer {
   bool told = false, asked = true;
   std::optional<Found> found;  // empty: there is no such socket
 };
 // Of the socket whose own address is `peer`, and which is connected to `own`: IPv4 or IPv6, both of one family.
-Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own);
-Answer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own);
+KernelAnswer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own);
+KernelAnswer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own);
 }  // namespace peer_owner_ways
 
 }  // namespace tutti

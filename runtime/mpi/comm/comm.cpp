@@ -162,7 +162,7 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
 // Who is where, if the ranks are on several nodes. What all ranks know alike, so that they choose
 // alike.
 const NodeLayout* Comm::find_nodes() {
-  const boot::JobView& job = process.job->view();
+  const boot::JobInfo& job = process.job->view();
   const auto job_size = static_cast<size_t>(job.size);
   if (job.node_ranks.size() == job_size || size() < 3) return nullptr;
   std::vector<int>& node_of = process.node_of;

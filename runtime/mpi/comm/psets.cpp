@@ -28,7 +28,7 @@ void add(std::vector<PsetOfRanks>& all, std::string name, const Ranks& ranks) {
 }
 
 std::vector<PsetOfRanks> find_all() {
-  const boot::JobView& job = own_job().view();
+  const boot::JobInfo& job = own_job().view();
   std::vector<PsetOfRanks> all;
   all.push_back({"mpi://WORLD", current.world->group->processes});
   all.push_back({"mpi://SELF", current.self->group->processes});

@@ -39,7 +39,7 @@ bool has_debugger() {
 
 }  // namespace
 
-void wait_for_debugger(const boot::JobView& job) {
+void wait_for_debugger(const boot::JobInfo& job) {
   const char* wanted = std::getenv("TUTTI_STOP_ON_START");
   if (!wanted || std::string_view(wanted) != "1") return;
   struct sigaction mine{}, before{};

@@ -8,6 +8,6 @@ namespace tutti::mpi {
 
 // Returns at once unless the environment asks for it (TUTTI_STOP_ON_START). Otherwise when a debugger is attached to
 // this process and has let it go on, or when SIGCONT comes, which mpirun passes on to all ranks. Threads: any.
-void wait_for_debugger(const boot::JobView& job);
+void wait_for_debugger(const boot::JobInfo& job);
 
 }  // namespace tutti::mpi

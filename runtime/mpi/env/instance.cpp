@@ -88,7 +88,7 @@ void set_phase(const Instance& i) {
               std::memory_order_release);
 }
 
-void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
+void set_predefined_attributes(Comm& comm, const boot::JobInfo& job) {
   PredefinedAttributes& predefined = instance().attributes;
   predefined.application = job.application;
   predefined.universe_size = job.universe_size;
@@ -102,7 +102,7 @@ void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
 }
 
 Comm* predefined_comm(ProcessList processes, int rank, uint64_t context, MPI_Comm handle, const char* name,
-                      const boot::JobView& job) {
+                      const boot::JobInfo& job) {
   auto group = Ref<Group>::adopt(new Group(std::move(processes), rank));
   auto* made = new Comm(std::move(group), context, Ref<Errhandler>(&initial_errhandler()));
   made->live_for_ever();
@@ -115,7 +115,7 @@ Comm* predefined_comm(ProcessList processes, int rank, uint64_t context, MPI_Com
 // Also sessions have them, for the library's own use: the program sees them in the World Model
 // alone.
 void make_predefined_comms(Process& p) {
-  const boot::JobView& job = p.job->view();
+  const boot::JobInfo& job = p.job->view();
   current.world = predefined_comm(ProcessList::range(0, job.size), job.rank, engine::ContextPool::world(),
                                   MPI_COMM_WORLD, "MPI_COMM_WORLD", job);
   current.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
@@ -184,7 +184,7 @@ Error part_from_others(Process& p, bool closes) {
   }
   take_what_has_come(p);
   if (closes) p.helper.reset();
-  const boot::JobView& job = p.job->view();
+  const boot::JobInfo& job = p.job->view();
   // Between nodes a closed connection may discard what the other end has not read yet.
   if (job.node_ranks.size() < static_cast<size_t>(job.size)) return p.job->fence();
   return {};
@@ -280,7 +280,7 @@ void hide_world() {
 // exit, where MPI_Finalize may still stand. The C library alone tells the exit code.
 void end_job_of_others(int status, void*) {
   if (phase.load() != Phase::running || getpid() != instance().opened_by) return;
-  const boot::JobView& job = process().job->view();
+  const boot::JobInfo& job = process().job->view();
   if (job.own_launcher || job.size == 1) return;
   const int code = status & 0xff;
   process().job->abort(code ? code : 1,

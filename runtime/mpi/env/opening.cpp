@@ -33,7 +33,7 @@ namespace tutti::mpi {
 namespace {
 
 // A rank whose node has more ranks than cores gives its core away sooner.
-engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
+engine::Waiting waiting_of(const Config& config, const boot::JobInfo& job) {
   engine::Waiting waiting;
   const int cores = boot::allowed_cores();
   const bool crowded = static_cast<int>(job.node_ranks.size()) > cores;
@@ -48,12 +48,12 @@ engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
 
 // Where hundreds of ranks share a core, looking at each of them every few milliseconds would take all of it. Its turn
 // takes a rank as long there. At 8 ranks a core, 250 looks a second each take it some two percent.
-int crowd_factor(const boot::JobView& job) {
+int crowd_factor(const boot::JobInfo& job) {
   constexpr int kRanksWithoutCare = 8, kMost = 16;
   return std::clamp(static_cast<int>(job.node_ranks.size()) / (boot::allowed_cores() * kRanksWithoutCare), 1, kMost);
 }
 
-transport::RouterOptions transport_options(const Config& config, const boot::JobView& job) {
+transport::RouterOptions transport_options(const Config& config, const boot::JobInfo& job) {
   const std::string tls(config.text("transport.ucx_tls"));
   return {.job = job.id,
           .process = job.rank,
@@ -76,7 +76,7 @@ transport::RouterOptions transport_options(const Config& config, const boot::Job
                                                    config.value("transport.ucx_tls").origin)};
 }
 
-transport::Wiring wiring_of(boot::Job& job) {
+transport::Wiring wiring_of(boot::Membership& job) {
   transport::Wiring wiring{.publish = [&job](const std::string& address) { return job.publish(address); },
                            .fence = [&job] { return job.fence(); },
                            .address_of = [&job](int peer) { return job.address_of(peer); }};
@@ -133,7 +133,7 @@ contract::Options contract_options(const Config& config) {
 void open_contract(Process& p, const Config& config) {
   const contract::Options options = contract_options(config);
   if (options.level == contract::Level::off) return flight::switch_off();
-  const boot::JobView& view = p.job->view();
+  const boot::JobInfo& view = p.job->view();
   flight::open(view.id, p.processes->job(), view.rank, view.size, view.host);
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
@@ -144,7 +144,7 @@ void open_contract(Process& p, const Config& config) {
 
 Error open_engine(Process& p, const Config& config) {
   using Kind = StressMode::Kind;
-  const boot::JobView& view = p.job->view();
+  const boot::JobInfo& view = p.job->view();
   const std::optional<StressMode> mode = stress_mode(config.text("contract.stress"));
   if (!mode)
     return failure(MPI_ERR_ARG, "the setting contract.stress (from: {}) takes {}, not '{}'",
@@ -176,10 +176,10 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   Result<Config> config = Config::load(tool::written_settings());
   if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
   // Before anything else can go wrong: what does is said by the launcher then, once for all ranks.
-  Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
+  Result<std::unique_ptr<boot::Membership>> job = boot::Membership::join();
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
-  const boot::JobView& view = p.job->view();
+  const boot::JobInfo& view = p.job->view();
   p.processes = std::make_unique<boot::Processes>(boot::Processes::id_of(view.id, view.size), view.size);
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
   // Our own launcher has done so; others know nothing of what a killed one has left.

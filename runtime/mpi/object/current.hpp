@@ -8,7 +8,7 @@
 #include "base/engine_owned.hpp"
 
 namespace tutti::boot {
-class Job;
+class Membership;
 }
 namespace tutti::contract {
 class Checker;
@@ -39,7 +39,7 @@ inline constinit Current current;
 inline engine::Engine& engine_of_process() {
   return *current.engine;
 }
-boot::Job& own_job();
+boot::Membership& own_job();
 contract::Checker* own_checker();  // nullptr when switched off
 // My process number: my rank in MPI_COMM_WORLD.
 int my_process();

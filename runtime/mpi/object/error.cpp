@@ -202,9 +202,9 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
 // Before MPI_Init or after MPI_Finalize nobody has chosen a handler. The launcher is joined (again)
 // only to be told, so that it says this sentence once, and not that a rank exited as well.
 [[noreturn]] void end_outside_of_mpi(int exit_code, std::string words, const Incident& incident) {
-  Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
+  Result<std::unique_ptr<boot::Membership>> job = boot::Membership::join();
   if (incident.place.caller != 0) {
-    const boot::JobView view = job ? (*job)->view() : boot::JobView();
+    const boot::JobInfo view = job ? (*job)->view() : boot::JobInfo();
     if (job) words = fmt::format("rank {} on {}: {}", view.rank, view.host, words);
     words += fmt::format("\n  rank {}: {}", view.rank, place_texts({incident.place})[0]);
   }
@@ -219,7 +219,7 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
   const int exit_code = std::clamp(code, 1, 255);
   if (&handler == &handlers().fatal) end_all_connected(exit_code, false);
   if (phase.load() == Phase::running) own_job().abort(exit_code, last_words(text, on, handler, incident));
-  if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
+  if (boot::Membership* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
 }
 

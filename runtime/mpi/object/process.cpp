@@ -27,7 +27,7 @@ void Process::select(std::shared_ptr<const coll::Selection> by) {
   selection = std::move(by);
 }
 
-boot::Job& own_job() {
+boot::Membership& own_job() {
   return *process().job;
 }
 contract::Checker* own_checker() {
@@ -37,8 +37,8 @@ int my_process() {
   return current.engine->process();
 }
 
-std::unique_ptr<boot::Job>& job_that_failed_to_start() {
-  static auto& job = *new std::unique_ptr<boot::Job>;  // outlives exit handlers
+std::unique_ptr<boot::Membership>& job_that_failed_to_start() {
+  static auto& job = *new std::unique_ptr<boot::Membership>;  // outlives exit handlers
   return job;
 }
 

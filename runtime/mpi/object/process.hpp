@@ -16,7 +16,7 @@
 #include "mpi/object/objects.hpp"
 
 namespace tutti::boot {
-class Job;
+class Membership;
 class Processes;
 }  // namespace tutti::boot
 namespace tutti::coll {
@@ -50,7 +50,7 @@ struct Process {
   // By this the algorithms of communicators are chosen that are made from now on. Takes the engine.
   void select(std::shared_ptr<const coll::Selection> by);
 
-  std::unique_ptr<boot::Job> job;
+  std::unique_ptr<boot::Membership> job;
   std::unique_ptr<transport::Router> transport;
   std::unique_ptr<transport::Transport> stress;   // around it, under --stress
   const std::unique_ptr<rma::Service> one_sided;  // before the engine, which hands it what comes
@@ -67,7 +67,7 @@ struct Process {
   std::mutex spanning_mutex;
   std::vector<std::pair<uint64_t, const Comm*>> spanning;
   StressMode stress_mode;
-  std::vector<int> node_of;                           // by process, once a communicator has asked; boot::Job::nodes()
+  std::vector<int> node_of;  // by process, once a communicator has asked; boot::Membership::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
   bool finalizing TUTTI_OWNERS = false;  // in MPI_Finalize, behind what may still call MPI
@@ -81,6 +81,6 @@ inline Process& process() {
 }
 
 // After a failed initialization: the job to end, if it had been joined by then.
-std::unique_ptr<boot::Job>& job_that_failed_to_start();
+std::unique_ptr<boot::Membership>& job_that_failed_to_start();
 
 }  // namespace tutti::mpi
