@@ -130,7 +130,7 @@ void Checker::open_case(Case made, Ledger* ledger) {
   made.deadline = now + options_.answer_time;
   made.last_deadline = now + kEndTime;
   if (ledger) ledger->state_ = Ledger::State::suspected;
-  say(tutti::Level::debug, "contract: something is wrong with call {} on {} (difference {}){}", made.finding.serial + 1,
+  say(Level::debug, "contract: something is wrong with call {} on {} (difference {}){}", made.finding.serial + 1,
       ledger ? description(*ledger) : "the job", static_cast<int>(made.difference),
       made.asks ? "" : ": " + made.finding.sentence);
   engine_.add_pending();  // until it is concluded, the progress thread stays awake
@@ -266,7 +266,7 @@ bool Checker::conclude(Case& c) {
 
 void Checker::tell(const Finding& f, const Ledger* ledger, bool aloud) {
   if (ends_job(ledger)) hooks_.end_job(f.exit_code ? f.exit_code : f.error_class, text_of(f));
-  if (aloud) log_line(tutti::Level::error, text_of(f));
+  if (aloud) log_line(Level::error, text_of(f));
 }
 
 void Checker::break_for_all(Ledger& ledger, const Finding& f) {

@@ -28,7 +28,7 @@ size_t cache_place(uint64_t context) {
 
 }  // namespace
 
-Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
+Checker::Checker(engine::Engine& engine, CheckOptions options, Hooks hooks)
     : engine_(engine),
       options_(options),
       hooks_(hooks),

@@ -76,10 +76,10 @@ struct Evidence {
 
 class Checker final : public engine::Observer {
  public:
-  Checker(engine::Engine& engine, Options options, Hooks hooks);
+  Checker(engine::Engine& engine, CheckOptions options, Hooks hooks);
   ~Checker();
 
-  const Options& options() const { return options_; }
+  const CheckOptions& options() const { return options_; }
   engine::Engine& engine() { return engine_; }
 
   // A communicator is made, and gone; any thread, whether it owns the engine or not. A ledger
@@ -186,7 +186,7 @@ class Checker final : public engine::Observer {
   std::vector<flight::Elsewhere> awaited_elsewhere() const TUTTI_ENGINE_OWNED;
 
   engine::Engine& engine_;
-  const Options options_;
+  const CheckOptions options_;
   const Hooks hooks_;
 
   static constexpr size_t kKeptGone = 8;

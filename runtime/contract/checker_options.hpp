@@ -7,10 +7,10 @@
 
 namespace tutti::contract {
 
-enum class Level : uint8_t { off, basic, strict };
+enum class CheckLevel : uint8_t { off, basic, strict };
 
-struct Options {
-  Level level = Level::basic;
+struct CheckOptions {
+  CheckLevel level = CheckLevel::basic;
   bool report_only = false;                                            // a finding is printed and nothing else happens
   std::chrono::nanoseconds ask_after{std::chrono::milliseconds(300)};  // a wait asks whom it waits for
   std::chrono::nanoseconds standstill{std::chrono::seconds(3)};        // before a deadlock is looked for

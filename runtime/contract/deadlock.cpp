@@ -19,8 +19,8 @@ const Course* course_of(const ProcessState& state, const Actor& actor) {
   return nullptr;
 }
 
-const Traffic* traffic_with(const ProcessState& state, int peer) {
-  const auto at = std::ranges::lower_bound(state.traffic, peer, {}, &Traffic::peer);
+const PeerTraffic* traffic_with(const ProcessState& state, int peer) {
+  const auto at = std::ranges::lower_bound(state.traffic, peer, {}, &PeerTraffic::peer);
   return at != state.traffic.end() && at->peer == peer ? &*at : nullptr;
 }
 
@@ -28,8 +28,8 @@ const Traffic* traffic_with(const ProcessState& state, int peer) {
 bool something_is_under_way_to(int process, const ProcessState& state, const States& states) {
   for (const auto& [other, theirs] : states) {
     if (other == process) continue;
-    const Traffic* out = traffic_with(theirs, process);
-    const Traffic* in = traffic_with(state, other);
+    const PeerTraffic* out = traffic_with(theirs, process);
+    const PeerTraffic* in = traffic_with(state, other);
     if ((out ? out->sent : 0) != (in ? in->received : 0)) return true;
   }
   return false;
@@ -177,7 +177,7 @@ void ProcessState::write(Bytes& to) const {
     course.needs.write(to);
   }
   put(to, static_cast<uint32_t>(traffic.size()));
-  for (const Traffic& t : traffic) put(to, t);
+  for (const PeerTraffic& t : traffic) put(to, t);
   put(to, static_cast<uint32_t>(lying.size()));
   for (const Lying& l : lying) {
     put(to, l.context);
@@ -199,9 +199,9 @@ void ProcessState::renumber(const std::map<int, int>& numbers) {
   };
   for (BlockedThread& thread : threads) thread.needs.renumber(number);
   for (Course& course : courses) course.needs.renumber(number);
-  for (Traffic& t : traffic) t.peer = number(t.peer);
-  std::erase_if(traffic, [](const Traffic& t) { return t.peer < 0; });
-  std::ranges::sort(traffic, {}, &Traffic::peer);
+  for (PeerTraffic& t : traffic) t.peer = number(t.peer);
+  std::erase_if(traffic, [](const PeerTraffic& t) { return t.peer < 0; });
+  std::ranges::sort(traffic, {}, &PeerTraffic::peer);
   for (Lying& l : lying) l.process = number(l.process);
   std::erase_if(lying, [](const Lying& l) { return l.process < 0; });
 }
@@ -226,7 +226,7 @@ bool ProcessState::read(std::span<const std::byte>& from) {
     if (!get(from, course.context) || !get(from, course.serial) || !course.needs.read(from)) return false;
   if (!get(from, count) || count > from.size()) return false;
   traffic.assign(count, {});
-  for (Traffic& t : traffic)
+  for (PeerTraffic& t : traffic)
     if (!get(from, t)) return false;
   if (!get(from, count) || count > from.size()) return false;
   lying.assign(count, {});

@@ -36,7 +36,7 @@ struct Course {
 };
 
 // Messages between me and another process so far, without those of the detection itself.
-struct Traffic {
+struct PeerTraffic {
   int32_t peer = 0;
   uint32_t sent = 0, received = 0;
 };
@@ -64,7 +64,7 @@ struct ProcessState {
   int64_t still_ms = 0;  // since something happened
   std::vector<BlockedThread> threads;
   std::vector<Course> courses;
-  std::vector<Traffic> traffic;
+  std::vector<PeerTraffic> traffic;
   std::vector<Lying> lying;  // the first few, those that are most like what is waited for in front
 
   // Whoever is mentioned, some of them several times: visit(process).
@@ -73,7 +73,7 @@ struct ProcessState {
     const auto actor = [&](const engine::Actor& a) { visit(a.process); };
     for (const BlockedThread& thread : threads) thread.needs.each_actor(actor);
     for (const Course& course : courses) course.needs.each_actor(actor);
-    for (const Traffic& t : traffic) visit(t.peer);
+    for (const PeerTraffic& t : traffic) visit(t.peer);
     for (const Lying& l : lying) visit(l.process);
   }
   // From the numbers of one process to those of another, -1 for whom it does not know.

@@ -122,8 +122,8 @@ contract::Hooks contract_hooks(int job_size) {
           .others = other_jobs(job_size)};
 }
 
-contract::Options contract_options(const Config& config) {
-  return {.level = static_cast<contract::Level>(config.value("contract.check").number),
+contract::CheckOptions contract_options(const Config& config) {
+  return {.level = static_cast<contract::CheckLevel>(config.value("contract.check").number),
           .report_only = config.flag("contract.report_only"),
           .ask_after = config.duration("contract.ask_after"),
           .standstill = config.duration("contract.standstill")};
@@ -131,15 +131,15 @@ contract::Options contract_options(const Config& config) {
 
 // The flight record and the checker that reads it; both or none.
 void open_contract(Process& p, const Config& config) {
-  const contract::Options options = contract_options(config);
-  if (options.level == contract::Level::off) return flight::switch_off();
+  const contract::CheckOptions options = contract_options(config);
+  if (options.level == contract::CheckLevel::off) return flight::switch_off();
   const boot::JobInfo& view = p.job->view();
   flight::open(view.id, p.processes->job(), view.rank, view.size, view.host);
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
   type_comparison = {.on = true, .report_only = options.report_only};
-  if (options.level == contract::Level::strict) open_strict(options.report_only);
+  if (options.level == contract::CheckLevel::strict) open_strict(options.report_only);
 }
 
 Error open_engine(Process& p, const Config& config) {
