@@ -102,7 +102,7 @@ bool goes_in_parts(const Access& access, bool writes) {
 
 }  // namespace
 
-Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
+Transferred FileBytes::read(int64_t offset, std::byte* into, int64_t bytes) {
   const flight::AtFile here(place_, flight::FileDoes::reads, offset, bytes);
   int error;
   const int64_t done =
@@ -110,7 +110,7 @@ Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
   return {done, error ? failure_of(name_, doing("reading", offset + done, bytes - done), error) : Error()};
 }
 
-Outcome File::write(int64_t offset, const std::byte* from, int64_t bytes) {
+Transferred FileBytes::write(int64_t offset, const std::byte* from, int64_t bytes) {
   const flight::AtFile here(place_, flight::FileDoes::writes, offset, bytes);
   int error;
   const int64_t done =
@@ -123,7 +123,7 @@ Outcome File::write(int64_t offset, const std::byte* from, int64_t bytes) {
 // Pieces that are to be read, as long as they are close together.
 class Sieve {
  public:
-  explicit Sieve(File& file) : file_(file) {}
+  explicit Sieve(FileBytes& file) : file_(file) {}
 
   // False: what was read has ended, here or before.
   bool add(int64_t offset, std::byte* into, int64_t bytes) {
@@ -147,13 +147,13 @@ class Sieve {
     const bool large = wanted >= kLarge * static_cast<int64_t>(pieces.size());
     if (pieces.size() == 1 || large || wanted * kDense < span) {
       for (const Piece& piece : pieces) {
-        Outcome one = file_.read(piece.offset, piece.into, piece.bytes);
+        Transferred one = file_.read(piece.offset, piece.into, piece.bytes);
         if (!count(piece, one.bytes, std::move(one.error))) return false;
       }
       return true;
     }
     std::byte* const buffer = sieved.of(span);
-    Outcome all = file_.read(begin, buffer, span);
+    Transferred all = file_.read(begin, buffer, span);
     for (const Piece& piece : pieces) {
       const int64_t there = std::clamp<int64_t>(all.bytes - (piece.offset - begin), 0, piece.bytes);
       std::memcpy(piece.into, buffer + (piece.offset - begin), static_cast<size_t>(there));
@@ -161,7 +161,7 @@ class Sieve {
     }
     return true;
   }
-  Outcome outcome() { return std::move(outcome_); }
+  Transferred outcome() { return std::move(outcome_); }
 
  private:
   struct Piece {
@@ -175,13 +175,13 @@ class Sieve {
     return bytes == piece.bytes && !outcome_.error;
   }
 
-  File& file_;
+  FileBytes& file_;
   std::vector<Piece> pieces_;
   int64_t wanted_ = 0, end_ = 0;
-  Outcome outcome_;
+  Transferred outcome_;
 };
 
-Outcome File::read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes) {
+Transferred FileBytes::read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes) {
   if (view.is_plain()) return read(view.offset_of(position), into, bytes);
   Sieve sieve(*this);
   if (view.each_run(position, bytes,
@@ -190,11 +190,11 @@ Outcome File::read_chunk(const View& view, int64_t position, std::byte* into, in
   return sieve.outcome();
 }
 
-Outcome File::write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes) {
+Transferred FileBytes::write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes) {
   if (view.is_plain()) return write(view.offset_of(position), from, bytes);
-  Outcome all;
+  Transferred all;
   view.each_run(position, bytes, [&](int64_t offset, int64_t at, int64_t n) {
-    Outcome one = write(offset, from + at, n);
+    Transferred one = write(offset, from + at, n);
     all.bytes += one.bytes;
     all.error = std::move(one.error);
     return !all.error;
@@ -203,9 +203,9 @@ Outcome File::write_chunk(const View& view, int64_t position, const std::byte* f
 }
 
 // One run of the file, and what lies in memory from packed byte `from` on.
-Outcome File::move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes) {
+Transferred FileBytes::move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes) {
   iovec parts[Storage::kMostParts];
-  Outcome all;
+  Transferred all;
   while (all.bytes < bytes) {
     size_t count = 0;
     int64_t together = 0;
@@ -235,10 +235,10 @@ Outcome File::move_parts(int64_t offset, const Payload& memory, int64_t from, in
   return all;
 }
 
-Outcome File::move_parts(const Access& access, bool writes) {
-  Outcome all;
+Transferred FileBytes::move_parts(const Access& access, bool writes) {
+  Transferred all;
   access.view.each_run(access.position, access.bytes, [&](int64_t offset, int64_t from, int64_t n) {
-    Outcome one = move_parts(offset, access.memory, from, n, writes);
+    Transferred one = move_parts(offset, access.memory, from, n, writes);
     all.bytes += one.bytes;
     all.error = std::move(one.error);
     return !all.error && one.bytes == n;
@@ -246,7 +246,7 @@ Outcome File::move_parts(const Access& access, bool writes) {
   return all;
 }
 
-Outcome File::with_lock(const Access& access, bool shared, const std::function<Outcome()>& move) {
+Transferred FileBytes::with_lock(const Access& access, bool shared, const std::function<Transferred()>& move) {
   if (access.bytes == 0) return move();
   const std::lock_guard alone(atomic_);
   const int64_t begin = access.view.offset_of(access.position);
@@ -256,21 +256,21 @@ Outcome File::with_lock(const Access& access, bool shared, const std::function<O
     if (const int error = storage_->lock(begin, bytes, shared))
       return {0, failure_of(name_, doing("locking", begin, bytes), error)};
   }
-  Outcome outcome = move();
+  Transferred outcome = move();
   const int error = storage_->unlock(begin, bytes);
   if (error && !outcome.error) outcome.error = failure_of(name_, doing("unlocking", begin, bytes), error);
   return outcome;
 }
 
-Outcome File::read(const Access& access) {
-  const auto move = [&]() -> Outcome {
+Transferred FileBytes::read(const Access& access) {
+  const auto move = [&]() -> Transferred {
     if (access.memory.contiguous()) return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
     if (goes_in_parts(access, false)) return move_parts(access, false);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
-    Outcome all;
+    Transferred all;
     while (all.bytes < access.bytes) {
       const int64_t now = std::min(kStage, access.bytes - all.bytes);
-      Outcome one = read_chunk(access.view, access.position + all.bytes, stage, now);
+      Transferred one = read_chunk(access.view, access.position + all.bytes, stage, now);
       access.memory.unpack(all.bytes, stage, one.bytes);
       all.bytes += one.bytes;
       if (one.error || one.bytes < now) return all.error = std::move(one.error), std::move(all);
@@ -280,17 +280,17 @@ Outcome File::read(const Access& access) {
   return access.atomic ? with_lock(access, true, move) : move();
 }
 
-Outcome File::write(const Access& access) {
-  const auto move = [&]() -> Outcome {
+Transferred FileBytes::write(const Access& access) {
+  const auto move = [&]() -> Transferred {
     if (access.memory.contiguous())
       return write_chunk(access.view, access.position, access.memory.data(), access.bytes);
     if (goes_in_parts(access, true)) return move_parts(access, true);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
-    Outcome all;
+    Transferred all;
     while (all.bytes < access.bytes) {
       const int64_t now = std::min(kStage, access.bytes - all.bytes);
       access.memory.pack(all.bytes, stage, now);
-      Outcome one = write_chunk(access.view, access.position + all.bytes, stage, now);
+      Transferred one = write_chunk(access.view, access.position + all.bytes, stage, now);
       all.bytes += one.bytes;
       if (one.error) return all.error = std::move(one.error), std::move(all);
     }
@@ -299,26 +299,26 @@ Outcome File::write(const Access& access) {
   return access.atomic ? with_lock(access, false, move) : move();
 }
 
-Error File::size(int64_t& bytes) {
+Error FileBytes::size(int64_t& bytes) {
   const int error = storage_->size(bytes);
   return error ? failure_of(name_, "asking for its size", error) : Error();
 }
-Error File::resize(int64_t bytes) {
+Error FileBytes::resize(int64_t bytes) {
   const flight::AtFile here(place_, flight::FileDoes::resizes, 0, bytes);
   const int error = storage_->resize(bytes);
   return error ? failure_of(name_, fmt::format("making it {} bytes long", bytes), error) : Error();
 }
-Error File::reserve(int64_t bytes) {
+Error FileBytes::reserve(int64_t bytes) {
   const flight::AtFile here(place_, flight::FileDoes::resizes, 0, bytes);
   const int error = storage_->reserve(bytes);
   return error ? failure_of(name_, fmt::format("reserving {} bytes", bytes), error) : Error();
 }
-Error File::sync() {
+Error FileBytes::sync() {
   const flight::AtFile here(place_, flight::FileDoes::syncs, 0, 0);
   const int error = storage_->sync();
   return error ? failure_of(name_, "writing it to the device", error) : Error();
 }
-Error File::close() {
+Error FileBytes::close() {
   const flight::AtFile here(place_, flight::FileDoes::closes, 0, 0);
   const int error = storage_->close();
   return error ? failure_of(name_, "closing it", error) : Error();

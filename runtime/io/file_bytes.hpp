@@ -32,21 +32,21 @@ struct Access {
 };
 
 // How far it has come, also if it has failed. A read that meets the end of the file has not failed.
-struct Outcome {
+struct Transferred {
   int64_t bytes = 0;
   Error error;
 };
 
-class File {
+class FileBytes {
  public:
-  File(std::string name, std::unique_ptr<Storage> storage)
+  FileBytes(std::string name, std::unique_ptr<Storage> storage)
       : name_(std::move(name)), storage_(std::move(storage)), place_(flight::file_opened(name_)) {}
 
-  Outcome read(const Access& access);
-  Outcome write(const Access& access);
+  Transferred read(const Access& access);
+  Transferred write(const Access& access);
   // The same of one run of bytes of the file.
-  Outcome read(int64_t offset, std::byte* into, int64_t bytes);
-  Outcome write(int64_t offset, const std::byte* from, int64_t bytes);
+  Transferred read(int64_t offset, std::byte* into, int64_t bytes);
+  Transferred write(int64_t offset, const std::byte* from, int64_t bytes);
 
   Error size(int64_t& bytes);
   Error resize(int64_t bytes);
@@ -67,11 +67,11 @@ class File {
 
  private:
   friend class Sieve;
-  Outcome move_parts(const Access& access, bool writes);
-  Outcome move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes);
-  Outcome read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes);
-  Outcome write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes);
-  Outcome with_lock(const Access& access, bool shared, const std::function<Outcome()>& move);
+  Transferred move_parts(const Access& access, bool writes);
+  Transferred move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes);
+  Transferred read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes);
+  Transferred write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes);
+  Transferred with_lock(const Access& access, bool shared, const std::function<Transferred()>& move);
 
   const std::string name_;
   const std::unique_ptr<Storage> storage_;

@@ -16,10 +16,10 @@ struct Opened {
   explicit Opened(Faulty::Faults faults) {
     auto made = std::make_unique<Faulty>(faults);
     storage = made.get();
-    file = std::make_unique<File>("a file", std::move(made));
+    file = std::make_unique<FileBytes>("a file", std::move(made));
   }
   Faulty* storage;
-  std::unique_ptr<File> file;
+  std::unique_ptr<FileBytes> file;
 };
 
 std::vector<std::byte> pattern(size_t size, unsigned seed) {
@@ -37,10 +37,10 @@ TEST(FileAccess, ShortAndInterruptedCallsGoOn) {
     Opened opened({.seed = seed, .most_at_once = 13, .interrupted_of = 3});
     const View view{3, Layout::resized(Layout::dense(5), 0, 5 + static_cast<int64_t>(seed % 9))};
     std::vector<std::byte> out = pattern(2000, seed), in(2500);
-    const Outcome written = opened.file->write({view, 7, dense(out), 2000});
+    const Transferred written = opened.file->write({view, 7, dense(out), 2000});
     ASSERT_FALSE(written.error) << written.error.message();
     ASSERT_EQ(written.bytes, 2000);
-    const Outcome read = opened.file->read({view, 7, dense(in), 2500});
+    const Transferred read = opened.file->read({view, 7, dense(in), 2500});
     ASSERT_FALSE(read.error) << read.error.message();
     ASSERT_EQ(read.bytes, 2000);  // the file ends there
     ASSERT_EQ(std::memcmp(in.data(), out.data(), 2000), 0);
@@ -69,7 +69,7 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
     for (const int64_t most : {int64_t{4000}, int64_t{300'000}, INT64_MAX}) {
       Opened opened({.seed = 3, .most_at_once = most, .interrupted_of = most == INT64_MAX ? 0 : 4});
       std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4), in(out.size(), std::byte{0xee});
-      const Outcome written = opened.file->write({*view, 700, {out.data(), count, gaps.get()}, bytes});
+      const Transferred written = opened.file->write({*view, 700, {out.data(), count, gaps.get()}, bytes});
       ASSERT_FALSE(written.error) << written.error.message();
       ASSERT_EQ(written.bytes, bytes);
       const int64_t runs = view == &plain ? 2 : 376;  // 1024 pieces at most in a call
@@ -77,7 +77,7 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
         EXPECT_EQ(opened.storage->writes, runs);
       }
       // The file ends before what is asked for.
-      const Outcome read = opened.file->read({*view, 700 + piece / 2, {in.data(), count, gaps.get()}, bytes});
+      const Transferred read = opened.file->read({*view, 700 + piece / 2, {in.data(), count, gaps.get()}, bytes});
       ASSERT_FALSE(read.error) << read.error.message();
       ASSERT_EQ(read.bytes, bytes - piece / 2);
       for (int64_t i = 0; i < apart * count; ++i) {
@@ -102,12 +102,12 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
   EXPECT_EQ(small.storage->reads, 2);
   Opened full({.room = 100'000});
   std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4);
-  const Outcome written = full.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes});
+  const Transferred written = full.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes});
   EXPECT_EQ(written.bytes, 99'995);
   EXPECT_EQ(written.error.message(), "a file: writing 7400005 bytes at offset 100000: No space left on device");
   Opened broken({.fails_at = 2, .error = EIO});
   EXPECT_EQ(broken.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes}).bytes, 1024 * piece);
-  const Outcome failed = broken.file->read({plain, 0, {out.data(), count, gaps.get()}, bytes});
+  const Transferred failed = broken.file->read({plain, 0, {out.data(), count, gaps.get()}, bytes});
   EXPECT_EQ(failed.bytes, 1024 * piece);  // all there is
 }
 
@@ -134,14 +134,14 @@ TEST(FileAccess, AnErrorSaysWhatWhereAndWhy) {
   Opened full({.room = 1000});
   const View plain;
   std::vector<std::byte> out = pattern(4000, 2);
-  const Outcome written = full.file->write({plain, 0, dense(out), 4000});
+  const Transferred written = full.file->write({plain, 0, dense(out), 4000});
   EXPECT_EQ(written.bytes, 1000);
   EXPECT_EQ(written.error.mpi_class(), MPI_ERR_NO_SPACE);
   EXPECT_EQ(written.error.message(), "a file: writing 3000 bytes at offset 1000: No space left on device");
   EXPECT_EQ(full.file->reserve(5000).mpi_class(), MPI_ERR_NO_SPACE);
 
   Opened broken({.most_at_once = 10, .fails_at = 5, .error = EIO});
-  const Outcome failed = broken.file->write({plain, 0, dense(out), 4000});
+  const Transferred failed = broken.file->write({plain, 0, dense(out), 4000});
   EXPECT_EQ(failed.error.mpi_class(), MPI_ERR_IO);
   EXPECT_EQ(failed.bytes, static_cast<int64_t>(broken.storage->data.size()));
 
@@ -149,7 +149,7 @@ TEST(FileAccess, AnErrorSaysWhatWhereAndWhy) {
   unreadable.storage->data.assign(4000, std::byte{1});
   const View sparse{0, Layout::resized(Layout::dense(2), 0, 1000)};
   std::vector<std::byte> in(8);
-  const Outcome read = unreadable.file->read({sparse, 0, dense(in), 8});
+  const Transferred read = unreadable.file->read({sparse, 0, dense(in), 8});
   EXPECT_EQ(read.bytes, 2);
   EXPECT_EQ(read.error.message(), "a file: reading 2 bytes at offset 1000: Input/output error");
 }

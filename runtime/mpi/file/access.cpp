@@ -13,7 +13,7 @@
 
 namespace tutti::mpi {
 
-bool Job::converts() const {
+bool PlacedAccess::converts() const {
   return view->representation->converts();
 }
 
@@ -44,7 +44,7 @@ Error check_mode(const File& file, const How& how) {
 
 }  // namespace
 
-Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t& etypes) {
+Error prepare(File& file, const How& how, const Given& given, PlacedAccess& job, int64_t& etypes) {
   job.file = Ref<File>(&file);
   if (Error e = check_mode(file, how)) return e;
   {
@@ -89,7 +89,7 @@ Error check_place(const File& file, const FileView& in, int64_t etype, int64_t b
 
 namespace {
 
-Error place_at(Job& job, int64_t etype) {
+Error place_at(PlacedAccess& job, int64_t etype) {
   if (Error e = check_place(*job.file, *job.view, etype, job.bytes())) return e;
   job.position = etype * job.view->etype_bytes;
   return {};
@@ -97,7 +97,7 @@ Error place_at(Job& job, int64_t etype) {
 
 }  // namespace
 
-Error place(File& file, const How& how, const Given& given, int64_t etypes, Job& job) {
+Error place(File& file, const How& how, const Given& given, int64_t etypes, PlacedAccess& job) {
   int64_t at = given.offset;
   if (how.where == Where::individual) {
     const auto lock = file.locked();
@@ -112,7 +112,7 @@ Error place(File& file, const How& how, const Given& given, int64_t etypes, Job&
 namespace {
 
 // One after the other by rank. Collective; an Error is what all have.
-Error place_in_order(File& file, const How& how, int64_t etypes, Job& job, Error mine) {
+Error place_in_order(File& file, const How& how, int64_t etypes, PlacedAccess& job, Error mine) {
   struct Said {
     int64_t etypes, failed;
   };
@@ -147,7 +147,7 @@ void tell(MPI_Status* status, int64_t bytes) {
   status->MPI_ERROR = kept;
 }
 
-Error place_together(File& file, const How& how, const Given& given, Job& job) {
+Error place_together(File& file, const How& how, const Given& given, PlacedAccess& job) {
   await_earlier(file);
   int64_t etypes = 0;
   Error mine = no_split(file);
@@ -157,12 +157,12 @@ Error place_together(File& file, const How& how, const Given& given, Job& job) {
   return agree(file.comm(), how.function, std::move(mine));
 }
 
-BufferUse use_of(const Job& job) {
+BufferUse use_of(const PlacedAccess& job) {
   return {job.memory(), !job.writes};
 }
 
 // Conversion goes through memory of its own, as much as the access has.
-io::Outcome perform(const Job& job) {
+io::Transferred perform(const PlacedAccess& job) {
   if (job.bytes() == 0) return {};
   io::Access access{job.view->bytes, job.position, job.memory(), job.bytes(), job.atomic};
   if (!job.converts()) return job.writes ? job.file->io->write(access) : job.file->io->read(access);
@@ -173,7 +173,7 @@ io::Outcome perform(const Job& job) {
   if (job.writes)
     if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(), job.each_in_file))
       return {0, std::move(e)};
-  io::Outcome outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
+  io::Transferred outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
   const int64_t elements = outcome.bytes / job.each_in_file, rest = outcome.bytes % job.each_in_file;
   outcome.bytes = elements * job.type->layout->size();
   if (job.writes) return outcome;
@@ -186,8 +186,8 @@ io::Outcome perform(const Job& job) {
 }
 
 Error access(File& file, const How& how, const Given& given, MPI_Status* status) {
-  Job job;
-  io::Outcome outcome;
+  PlacedAccess job;
+  io::Transferred outcome;
   TakenBuffers taken;
   if (how.collective) {
     if (Error e = place_together(file, how, given, job)) return e;

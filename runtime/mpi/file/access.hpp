@@ -35,7 +35,7 @@ Error begin_split(File& file, const How& how, const Given& given);
 Error end_split(File& file, Function began, const void* buffer, MPI_Status* status);
 
 // An access whose place is known. Whoever performs it holds what it refers to, but the buffer.
-struct Job {
+struct PlacedAccess {
   Ref<File> file;
   std::shared_ptr<const FileView> view;
   int64_t position = 0;  // of the view, in bytes
@@ -51,7 +51,7 @@ struct Job {
 };
 
 // What `outcome.bytes` counts is memory.
-io::Outcome perform(const Job& job);
+io::Transferred perform(const PlacedAccess& job);
 
 // --- the parts of an access
 
@@ -59,12 +59,12 @@ io::Outcome perform(const Job& job);
 Error check_place(const File& file, const FileView& view, int64_t etype, int64_t bytes);
 
 // All but the place. `etypes`: how far a pointer moves.
-Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t& etypes);
+Error prepare(File& file, const How& how, const Given& given, PlacedAccess& job, int64_t& etypes);
 // Takes the place of an access that is not ordered, and moves the pointer that it goes by.
-Error place(File& file, const How& how, const Given& given, int64_t etypes, Job& job);
+Error place(File& file, const How& how, const Given& given, int64_t etypes, PlacedAccess& job);
 // Both of a collective access: afterwards it is good on all ranks, and its place is known.
-Error place_together(File& file, const How& how, const Given& given, Job& job);
-BufferUse use_of(const Job& job);
+Error place_together(File& file, const How& how, const Given& given, PlacedAccess& job);
+BufferUse use_of(const PlacedAccess& job);
 void tell(MPI_Status* status, int64_t bytes);
 
 }  // namespace tutti::mpi

@@ -72,7 +72,7 @@ Error open_storage(File& file, const std::string& path, bool exclusive) {
   int error = 0;
   std::unique_ptr<io::Storage> storage = io::open_posix(path, how, error);
   if (!storage) return io::failure_of(path, "opening it", error);
-  file.io = std::make_unique<io::File>(path, std::move(storage));
+  file.io = std::make_unique<io::FileBytes>(path, std::move(storage));
   return {};
 }
 

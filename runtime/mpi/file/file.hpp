@@ -66,7 +66,7 @@ class File final : public HasErrhandler {
   const Ref<Group> group;  // of the communicator that it was opened on
   const int amode;
   SharedPointer pointer;
-  std::unique_ptr<io::File> io;  // nullptr: it could not be opened
+  std::unique_ptr<io::FileBytes> io;  // nullptr: it could not be opened
   Hints hints;
 
   mutable std::mutex mutex;  // what follows may be asked for by several threads

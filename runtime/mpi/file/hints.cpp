@@ -18,10 +18,10 @@ bool number(const std::string& text, int64_t& value, int base = 10) {
   return read.ec == std::errc() && read.ptr == end && value >= 0;
 }
 
-bool buffering(const std::string& text, Hints::Collective& value) {
-  if (text == "true" || text == "enable") return value = Hints::Collective::always, true;
-  if (text == "false" || text == "disable") return value = Hints::Collective::never, true;
-  if (text == "automatic") return value = Hints::Collective::automatic, true;
+bool buffering(const std::string& text, Hints::CollectiveBuffering& value) {
+  if (text == "true" || text == "enable") return value = Hints::CollectiveBuffering::always, true;
+  if (text == "false" || text == "disable") return value = Hints::CollectiveBuffering::never, true;
+  if (text == "automatic") return value = Hints::CollectiveBuffering::automatic, true;
   return false;
 }
 

@@ -13,9 +13,9 @@
 namespace tutti::mpi {
 
 struct Hints {
-  enum class Collective { automatic, always, never };
+  enum class CollectiveBuffering { automatic, always, never };
 
-  Collective buffered_reads = Collective::automatic, buffered_writes = Collective::automatic;
+  CollectiveBuffering buffered_reads = CollectiveBuffering::automatic, buffered_writes = CollectiveBuffering::automatic;
   int64_t cb_buffer_size = 4 << 20;                // bytes of the file that an aggregator holds at a time
   int cb_nodes = 0;                                // aggregators; 0: up to four, or one for 16 ranks
   int64_t striping_unit = 0, striping_factor = 0;  // of the file; 0: what its file system says

@@ -364,8 +364,10 @@ Error file_set_info(File& fh, Info* info) {
 Error file_get_info(File& fh, MPI_Info* info_used) {
   auto* made = new Info;
   const std::lock_guard lock(fh.mutex);
-  const auto word = [](Hints::Collective c) {
-    return c == Hints::Collective::always ? "enable" : c == Hints::Collective::never ? "disable" : "automatic";
+  const auto word = [](Hints::CollectiveBuffering c) {
+    return c == Hints::CollectiveBuffering::always  ? "enable"
+           : c == Hints::CollectiveBuffering::never ? "disable"
+                                                    : "automatic";
   };
   for (const auto& [key, value] : fh.hints.told) made->set(key, value);
   made->set("filename", fh.name);
@@ -380,8 +382,9 @@ Error file_get_info(File& fh, MPI_Info* info_used) {
   tell("striping_factor", fh.hints.striping_factor, stripes.count);
   made->set("romio_cb_read", word(fh.hints.buffered_reads));
   made->set("romio_cb_write", word(fh.hints.buffered_writes));
-  if (fh.hints.buffered_reads == fh.hints.buffered_writes && fh.hints.buffered_reads != Hints::Collective::automatic)
-    made->set("collective_buffering", fh.hints.buffered_reads == Hints::Collective::always ? "true" : "false");
+  if (fh.hints.buffered_reads == fh.hints.buffered_writes &&
+      fh.hints.buffered_reads != Hints::CollectiveBuffering::automatic)
+    made->set("collective_buffering", fh.hints.buffered_reads == Hints::CollectiveBuffering::always ? "true" : "false");
   *info_used = inventory::hand_out(*made);
   return {};
 }

@@ -21,7 +21,7 @@ namespace tutti::mpi {
 
 class FileRequest final : public Request {
  public:
-  explicit FileRequest(Job job) : Request(Kind::file, job.file->comm()), job_(std::move(job)) {}
+  explicit FileRequest(PlacedAccess job) : Request(Kind::file, job.file->comm()), job_(std::move(job)) {}
 
   // From here to its completion the engine's owner alone counts references to it. A program's own
   // conversion functions are called by its own threads.
@@ -46,7 +46,7 @@ class FileRequest final : public Request {
     if (file.turns.size() == 1) go_on();
   }
   // Whether threads of the library must not perform it.
-  static bool calls_user(const Job& job) {
+  static bool calls_user(const PlacedAccess& job) {
     return job.view && job.view->representation->kind == Representation::Kind::registered;
   }
 
@@ -128,8 +128,8 @@ class FileRequest final : public Request {
     if (unheard) release();
   }
 
-  const Job job_;
-  io::Outcome outcome_;
+  const PlacedAccess job_;
+  io::Transferred outcome_;
   std::unique_ptr<Together> together_;       // nullptr: it asks nobody
   const Request* step_ = nullptr;            // the exchange that is under way; the engine's owner's
   Error failed_;                             // of an exchange
@@ -148,7 +148,7 @@ void await_earlier(File& file) {
 
 namespace {
 
-Error take_buffer(FileRequest& made, const Job& job) {
+Error take_buffer(FileRequest& made, const PlacedAccess& job) {
   if (!strict || job.count == 0) [[likely]]
     return {};
   const BufferUse use = use_of(job);
@@ -156,7 +156,7 @@ Error take_buffer(FileRequest& made, const Job& job) {
 }
 
 // Whether the ranks have something to tell each other.
-bool goes_together(const File& file, const Job& job) {
+bool goes_together(const File& file, const PlacedAccess& job) {
   return file.size() > 1 && !FileRequest::calls_user(job);
 }
 
@@ -168,7 +168,7 @@ void start(FileRequest& request, bool together, Function function) {
 
 // Where a rank cannot take part in a collective one the others hear of it when they wait.
 Error start_access(File& file, const How& how, const Given& given, MPI_Request* request) {
-  Job job;
+  PlacedAccess job;
   int64_t etypes = 0;
   if (how.collective)
     if (Error e = no_split(file)) return e;
@@ -194,7 +194,7 @@ Error start_access(File& file, const How& how, const Given& given, MPI_Request* 
 }
 
 Error begin_split(File& file, const How& how, const Given& given) {
-  Job job;
+  PlacedAccess job;
   if (Error e = place_together(file, how, given, job)) return e;
   auto made = Ref<FileRequest>::adopt(new FileRequest(job));
   FileRequest& request = *made;

@@ -22,28 +22,28 @@ int64_t mean_piece(const io::View& view, int64_t position, int64_t bytes) {
   return pieces ? seen / pieces : 0;
 }
 
-bool interleave(std::vector<Share> shares) {
-  std::erase_if(shares, [](const Share& s) { return s.bytes == 0; });
-  std::ranges::sort(shares, {}, &Share::low);
+bool interleave(std::vector<Contribution> shares) {
+  std::erase_if(shares, [](const Contribution& s) { return s.bytes == 0; });
+  std::ranges::sort(shares, {}, &Contribution::low);
   for (size_t i = 1; i < shares.size(); ++i)
     if (shares[i].low < shares[i - 1].high) return true;
   return false;
 }
 
 // Of the rank that has the smallest ones.
-int64_t smallest_piece(const std::vector<Share>& shares) {
+int64_t smallest_piece(const std::vector<Contribution>& shares) {
   int64_t smallest = std::numeric_limits<int64_t>::max();
-  for (const Share& s : shares)
+  for (const Contribution& s : shares)
     if (s.bytes > 0) smallest = std::min(smallest, s.piece);
   return smallest;
 }
 
-bool in_two_phases(const std::vector<Share>& shares) {
-  const auto wanted = static_cast<Hints::Collective>(shares[0].buffering);
-  if (shares.size() == 1 || wanted == Hints::Collective::never) return false;
-  if (!std::ranges::all_of(shares, [](const Share& s) { return s.fit != 0; })) return false;
-  if (std::ranges::all_of(shares, [](const Share& s) { return s.bytes == 0; })) return false;
-  if (wanted == Hints::Collective::always) return true;
+bool in_two_phases(const std::vector<Contribution>& shares) {
+  const auto wanted = static_cast<Hints::CollectiveBuffering>(shares[0].buffering);
+  if (shares.size() == 1 || wanted == Hints::CollectiveBuffering::never) return false;
+  if (!std::ranges::all_of(shares, [](const Contribution& s) { return s.fit != 0; })) return false;
+  if (std::ranges::all_of(shares, [](const Contribution& s) { return s.bytes == 0; })) return false;
+  if (wanted == Hints::CollectiveBuffering::always) return true;
   return smallest_piece(shares) < shares[0].large && interleave(shares);
 }
 
@@ -67,10 +67,10 @@ int64_t large_piece(const io::Identity& file, bool writes) {
   return 64 << 10;
 }
 
-Share share_of(const Job& job) {
+Contribution share_of(const PlacedAccess& job) {
   const io::View& view = job.view->bytes;
   const int64_t bytes = job.bytes();
-  Share mine{};
+  Contribution mine{};
   mine.position = job.position;
   mine.bytes = bytes;
   if (bytes > 0) {
@@ -97,7 +97,7 @@ Share share_of(const Job& job) {
 
 }  // namespace
 
-Together::Together(Job of, Function function, bool in_pool, Error mine)
+Together::Together(PlacedAccess of, Function function, bool in_pool, Error mine)
     : job(std::move(of)), function_(function), in_pool_(in_pool) {
   outcome.error = std::move(mine);
 }
@@ -151,7 +151,7 @@ const coll::Call* Together::say_share() {
 }
 
 const coll::Call* Together::decide() {
-  const auto failed = std::ranges::find_if(shares_, [](const Share& s) { return s.failed != 0; });
+  const auto failed = std::ranges::find_if(shares_, [](const Contribution& s) { return s.failed != 0; });
   if (failed != shares_.end()) return tell(static_cast<int>(failed - shares_.begin()));
   if (!in_two_phases(shares_)) return alone();
   File& file = *job.file;

@@ -18,7 +18,7 @@ namespace tutti::mpi {
 class TwoPhases;
 
 // What each rank says of its part.
-struct Share {
+struct Contribution {
   int64_t position, bytes;  // of its view
   int64_t low, high;        // in the file
   int64_t piece;            // bytes of a run, about
@@ -35,7 +35,7 @@ class Together {
  public:
   // `mine`: why this rank cannot take part, which all ranks hear. `in_pool`: next() is called by a
   // thread of the pool, which waits for no other one.
-  Together(Job job, Function function, bool in_pool, Error mine = {});
+  Together(PlacedAccess job, Function function, bool in_pool, Error mine = {});
   ~Together();
   Together(const Together&) = delete;
 
@@ -43,9 +43,9 @@ class Together {
   // it keeps; to be called again when that has been made. nullptr: it is over, and `outcome` is
   // what MPI returns.
   const coll::Call* next();
-  io::Outcome outcome;
+  io::Transferred outcome;
 
-  const Job job;
+  const PlacedAccess job;
 
  private:
   enum class Stage : uint8_t { shares, decide, learn_views, take_views, windows, agree, judge, told, over };
@@ -66,8 +66,8 @@ class Together {
   const bool in_pool_;
   Stage stage_ = Stage::shares;
   coll::Call call_;
-  Share mine_{};
-  std::vector<Share> shares_;
+  Contribution mine_{};
+  std::vector<Contribution> shares_;
 
   // Of the ranks' views, as they travel.
   struct Said {

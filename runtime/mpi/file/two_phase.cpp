@@ -15,8 +15,8 @@ constexpr int64_t kDense = 4;                     // a window is read whole if a
 
 }  // namespace
 
-TwoPhases::TwoPhases(const Job& job, const std::vector<Share>& shares, const std::vector<io::View>& views,
-                     bool overlaps)
+TwoPhases::TwoPhases(const PlacedAccess& job, const std::vector<Contribution>& shares,
+                     const std::vector<io::View>& views, bool overlaps)
     : job_(job),
       shares_(shares),
       views_(views),
@@ -60,10 +60,10 @@ void TwoPhases::take_stages() {
 // A read ends where the file does.
 void TwoPhases::clip() {
   int64_t end = 0;
-  for (const Share& share : shares_) end = std::max(end, share.file_size);
+  for (const Contribution& share : shares_) end = std::max(end, share.file_size);
   low_ = std::numeric_limits<int64_t>::max();
   for (size_t r = 0; r < shares_.size(); ++r) {
-    const Share& share = shares_[r];
+    const Contribution& share = shares_[r];
     int64_t length = share.bytes, high = share.high;
     if (!job_.writes && high > end) {
       length = std::clamp<int64_t>(views_[r].position_at(end) - share.position, 0, length);
@@ -80,7 +80,7 @@ void TwoPhases::clip() {
 // Equal parts of the range, each of whole stripes of the file: no two aggregators share one, nor
 // its lock at the file system.
 void TwoPhases::divide() {
-  const Share& first = shares_[0];
+  const Contribution& first = shares_[0];
   int wanted = first.aggregators;
   if (wanted <= 0) {
     const NodeLayout* const nodes = job_.file->comm().hidden.nodes;
@@ -243,7 +243,7 @@ void TwoPhases::store(DomainWindows& window) const {
   });
   join(pieces);
   for (const Piece& piece : pieces) {
-    io::Outcome one =
+    io::Transferred one =
         job_.file->io->write(window.here.offset + piece.offset, window.buffer.data() + piece.offset, piece.bytes);
     if (!one.error) continue;
     window.error = std::move(one.error);
@@ -261,7 +261,7 @@ void TwoPhases::load(DomainWindows& window) const {
   const Piece all{pieces.front().offset, pieces.back().offset + pieces.back().bytes - pieces.front().offset};
   if (wanted * kDense >= all.bytes) pieces.assign(1, all);
   for (const Piece& piece : pieces) {
-    io::Outcome one =
+    io::Transferred one =
         job_.file->io->read(window.here.offset + piece.offset, window.buffer.data() + piece.offset, piece.bytes);
     if (one.error && !window.error) window.error = std::move(one.error);
   }

@@ -25,7 +25,8 @@ namespace tutti::mpi {
 class TwoPhases {
  public:
   // `overlaps`: threads of the pool may move bytes of the file meanwhile.
-  TwoPhases(const Job& job, const std::vector<Share>& shares, const std::vector<io::View>& views, bool overlaps);
+  TwoPhases(const PlacedAccess& job, const std::vector<Contribution>& shares, const std::vector<io::View>& views,
+            bool overlaps);
   ~TwoPhases();
   TwoPhases(const TwoPhases&) = delete;
 
@@ -82,8 +83,8 @@ class TwoPhases {
   void begin(DomainWindows& window);
   void finish(DomainWindows& window);
 
-  const Job& job_;
-  const std::vector<Share>& shares_;
+  const PlacedAccess& job_;
+  const std::vector<Contribution>& shares_;
   const std::vector<io::View>& views_;
   const int ranks_, rank_;
   const Payload memory_;
