@@ -6,7 +6,7 @@
 namespace tutti::rma {
 
 Conflict conflict_of(const Act& one, const Act& other, bool ordered, bool alone) {
-  if (one.kind != Kind::update || other.kind != Kind::update)
+  if (one.kind != AccessKind::update || other.kind != AccessKind::update)
     return is_read(one) && is_read(other) ? Conflict::none : Conflict::undefined;
   const uint8_t a = one.update.operation, b = other.update.operation;
   if (a == kNoOp && b == kNoOp) return Conflict::none;

@@ -16,17 +16,17 @@
 
 namespace tutti::rma {
 
-enum class Kind : uint8_t { get, put, update };
+enum class AccessKind : uint8_t { get, put, update };
 
 struct Act {
-  Kind kind = Kind::get;
+  AccessKind kind = AccessKind::get;
   bool fetches = false;  // an update whose result comes back
   Update update = {};    // its operation may be kCompareAndSwap
 };
 
 // An update that changes nothing reads.
 inline bool is_read(const Act& act) {
-  return act.kind == Kind::get || (act.kind == Kind::update && act.update.operation == kNoOp);
+  return act.kind == AccessKind::get || (act.kind == AccessKind::update && act.update.operation == kNoOp);
 }
 
 enum class Conflict : uint8_t { none, undefined, types, operations };

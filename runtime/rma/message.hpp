@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the active messages of one-sided communication say. In the header, `ticket` is the window's
-// context, `source` the sender's rank in it, `tag` a Message, `serial` the operation's number at
+// context, `source` the sender's rank in it, `tag` a WindowMessage, `serial` the operation's number at
 // its origin, `signature` of an operation its mark, for the witness. Short data travel with the message; long ones follow as ordinary messages on the
 // window's context, under the operation's serial and the tag that data_tag() gives.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace tutti::rma {
 
-enum class Message : int32_t {
+enum class WindowMessage : int32_t {
   put,      // OperationHead, the layout, the data unless they follow
   get,      // OperationHead, the layout; answered by `reply`, or by data that follow
   update,   // the same as of both; without kFetches there is no answer

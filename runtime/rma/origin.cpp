@@ -61,7 +61,7 @@ void WindowEnd::describe(const Target& target, OperationHead& head, Bytes& layou
   head.layout_bytes = static_cast<uint32_t>(layout.size());
 }
 
-void WindowEnd::send(int rank, Message message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
+void WindowEnd::send(int rank, WindowMessage message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
   transport::Header header;
   header.ticket = data_.context;
   header.source = data_.rank;
@@ -172,11 +172,11 @@ void WindowEnd::put(const Local& origin, const Target& target, Done done) {
   if (head.bytes <= kLongestInline) {
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     append_packed(message, from);
-    send(target.rank, Message::put, serial, message, mark_);
+    send(target.rank, WindowMessage::put, serial, message, mark_);
     return over(target.rank, done, {});
   }
   head.flags |= kFollows;
-  send(target.rank, Message::put, serial, message_of(head, layout, 0), mark_);
+  send(target.rank, WindowMessage::put, serial, message_of(head, layout, 0), mark_);
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
   supply(access, 0, from);
@@ -195,11 +195,11 @@ void WindowEnd::get(const Local& origin, const Target& target, Done done) {
   accesses_[serial] = &access;
   if (head.bytes <= kLongestInline) {
     ++access.left;
-    send(target.rank, Message::get, serial, message_of(head, layout, 0), mark_);
+    send(target.rank, WindowMessage::get, serial, message_of(head, layout, 0), mark_);
   } else {
     head.flags |= kFollows;
     expect(access, 0, access.result);
-    send(target.rank, Message::get, serial, message_of(head, layout, 0), mark_);
+    send(target.rank, WindowMessage::get, serial, message_of(head, layout, 0), mark_);
   }
   end_access(access);
 }
@@ -218,7 +218,7 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
   if (is_short && !result) {
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     if (carries) append_packed(message, origin.payload());
-    send(target.rank, Message::update, serial, message, mark_);
+    send(target.rank, WindowMessage::update, serial, message, mark_);
     return over(target.rank, done, {});
   }
   Access& access = begin_access(target.rank, done);
@@ -232,7 +232,7 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
     ++access.left;
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     if (carries) append_packed(message, origin.payload());
-    send(target.rank, Message::update, serial, message, mark_);
+    send(target.rank, WindowMessage::update, serial, message, mark_);
   } else {
     update_long(access, update, origin, result, head, layout);
   }
@@ -258,7 +258,7 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
     }
     slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { expect(access, i, slice); });
   }
-  send(access.rank, Message::update, access.serial, message_of(head, layout, 0), mark_);
+  send(access.rank, WindowMessage::update, access.serial, message_of(head, layout, 0), mark_);
   if (!(head.flags & kCarries)) return;
   const Payload from = origin.payload();
   std::byte* data = from.contiguous() ? from.data() : nullptr;
@@ -287,7 +287,7 @@ void WindowEnd::compare_and_swap(Update element, const void* origin, const void*
   Bytes message = message_of(head, layout, static_cast<size_t>(2 * head.bytes));
   append_packed(message, {const_cast<void*>(compare), 1, target.layout.get()});
   append_packed(message, {const_cast<void*>(origin), 1, target.layout.get()});
-  send(target.rank, Message::compare, serial, message, mark_);
+  send(target.rank, WindowMessage::compare, serial, message, mark_);
   end_access(access);
 }
 
@@ -303,22 +303,22 @@ void WindowEnd::flush(int rank) {
   there.unasked = 0;
   ++there.unheard;
   ++unheard_;
-  send(rank, Message::flush);
+  send(rank, WindowMessage::flush);
 }
 
 void WindowEnd::post(int rank) {
-  send(rank, Message::post);
+  send(rank, WindowMessage::post);
 }
 
 void WindowEnd::complete(int rank) {
-  send(rank, Message::complete);
+  send(rank, WindowMessage::complete);
 }
 
 void WindowEnd::lock(int rank, bool exclusive) {
   Aim& there = aim(rank);
   there.granted = there.asked_who = false;
   there.holders.clear();
-  send(rank, Message::lock, 0, {}, exclusive);
+  send(rank, WindowMessage::lock, 0, {}, exclusive);
 }
 
 void WindowEnd::unlock(int rank) {
@@ -326,14 +326,14 @@ void WindowEnd::unlock(int rank) {
   there.granted = false;
   there.unlocking = true;
   there.unasked = 0;
-  send(rank, Message::unlock);
+  send(rank, WindowMessage::unlock);
 }
 
 const std::vector<int>& WindowEnd::holders(int rank) {
   Aim& there = aim(rank);
   if (!there.asked_who) {
     there.asked_who = true;
-    send(rank, Message::who);
+    send(rank, WindowMessage::who);
   }
   return there.holders;
 }

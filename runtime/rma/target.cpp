@@ -133,13 +133,13 @@ struct WindowEnd::LongUpdate {
 void Service::handle(const transport::Header& header, const std::byte* data) {
   const auto at = windows_.find(header.ticket);
   if (at != windows_.end()) return at->second->handle(header, data);
-  switch (static_cast<Message>(header.tag)) {
-    case Message::reply:
-    case Message::failed:  // of one whose origin did not wait for it, and has freed the window
-    case Message::flushed:
-    case Message::granted:
-    case Message::unlocked:
-    case Message::holders:
+  switch (static_cast<WindowMessage>(header.tag)) {
+    case WindowMessage::reply:
+    case WindowMessage::failed:  // of one whose origin did not wait for it, and has freed the window
+    case WindowMessage::flushed:
+    case WindowMessage::granted:
+    case WindowMessage::unlocked:
+    case WindowMessage::holders:
       return;
     default:
       break;
@@ -170,51 +170,51 @@ WindowEnd::~WindowEnd() {
 void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
   const int from = header.source;
   const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
-  const auto message = static_cast<Message>(header.tag);
+  const auto message = static_cast<WindowMessage>(header.tag);
   switch (message) {
-    case Message::put:
-    case Message::get:
-    case Message::update:
-    case Message::compare:
+    case WindowMessage::put:
+    case WindowMessage::get:
+    case WindowMessage::update:
+    case WindowMessage::compare:
       return serve(from, message, header.serial, header.signature, bytes);
-    case Message::reply:
+    case WindowMessage::reply:
       return replied(header.serial, data, header.bytes);
-    case Message::failed:
+    case WindowMessage::failed:
       return failed(header.serial, Error(static_cast<int>(header.signature),
                                          std::string(reinterpret_cast<const char*>(data), bytes.size())));
-    case Message::flushed:
+    case WindowMessage::flushed:
       --aim(from).unheard;
       --unheard_;
       return;
-    case Message::post:
+    case WindowMessage::post:
       ++aim(from).posts;
       return;
-    case Message::granted:
+    case WindowMessage::granted:
       aim(from).granted = true;
       return;
-    case Message::unlocked:
+    case WindowMessage::unlocked:
       aim(from).unlocking = false;
       return;
-    case Message::witness:
+    case WindowMessage::witness:
       if (witness_) witness_->hears(from, bytes);
       return;
-    case Message::lock:
+    case WindowMessage::lock:
       if (exposed_) refuse_lock(from);
-      if (locks_.request(from, header.signature != 0)) send(from, Message::granted);
+      if (locks_.request(from, header.signature != 0)) send(from, WindowMessage::granted);
       return tell_holders();
-    case Message::who:
+    case WindowMessage::who:
       served_[from].wants_holders = true;
       return tell_holders();
-    case Message::holders: {
+    case WindowMessage::holders: {
       std::vector<int>& holders = aim(from).holders;
       holders.clear();
       std::span<const std::byte> rest = bytes;
       for (int32_t rank; tutti::get(rest, rank);) holders.push_back(rank);
       return;
     }
-    case Message::flush:
-    case Message::complete:
-    case Message::unlock:
+    case WindowMessage::flush:
+    case WindowMessage::complete:
+    case WindowMessage::unlock:
       break;
   }
   Served& served = served_[from];
@@ -224,22 +224,25 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
 
 namespace {
 
-Act act_of(Message message, const OperationHead& head) {
+Act act_of(WindowMessage message, const OperationHead& head) {
   switch (message) {
-    case Message::get:
-      return {.kind = Kind::get};
-    case Message::put:
-      return {.kind = Kind::put};
-    case Message::compare:
-      return {.kind = Kind::update, .fetches = true, .update = {kCompareAndSwap, head.element}};
+    case WindowMessage::get:
+      return {.kind = AccessKind::get};
+    case WindowMessage::put:
+      return {.kind = AccessKind::put};
+    case WindowMessage::compare:
+      return {.kind = AccessKind::update, .fetches = true, .update = {kCompareAndSwap, head.element}};
     default:
-      return {.kind = Kind::update, .fetches = (head.flags & kFetches) != 0, .update = {head.operation, head.element}};
+      return {.kind = AccessKind::update,
+              .fetches = (head.flags & kFetches) != 0,
+              .update = {head.operation, head.element}};
   }
 }
 
 }  // namespace
 
-void WindowEnd::serve(int origin, Message message, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) {
+void WindowEnd::serve(int origin, WindowMessage message, uint32_t serial, uint64_t mark,
+                      std::span<const std::byte> bytes) {
   OperationHead head;
   LayoutRef layout;
   bool whole = tutti::get(bytes, head) && bytes.size() >= head.layout_bytes;
@@ -255,10 +258,10 @@ void WindowEnd::serve(int origin, Message message, uint32_t serial, uint64_t mar
   if (!good) refuse(origin, serial, missed);
   if (witness_ && good) [[unlikely]]
     witness_->serves(origin, mark, act_of(message, head), head, layout.get());
-  if (message == Message::update) return serve_update(origin, serial, head, std::move(layout), bytes, good);
-  if (message == Message::put) return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
+  if (message == WindowMessage::update) return serve_update(origin, serial, head, std::move(layout), bytes, good);
+  if (message == WindowMessage::put) return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
   if (!good) return;
-  if (message == Message::get) return serve_get(origin, serial, head, std::move(layout));
+  if (message == WindowMessage::get) return serve_get(origin, serial, head, std::move(layout));
   serve_compare(origin, serial, head, bytes);
 }
 
@@ -298,7 +301,7 @@ void WindowEnd::serve_get(int origin, uint32_t serial, const OperationHead& head
   if (!(head.flags & kFollows)) {
     Bytes data(static_cast<size_t>(head.bytes));
     from.pack(0, data.data(), head.bytes);
-    return send(origin, Message::reply, serial, data);
+    return send(origin, WindowMessage::reply, serial, data);
   }
   begin_serving(origin);
   auto* serving = new Serving{*this, origin, std::move(layout)};
@@ -336,7 +339,7 @@ void WindowEnd::apply(int origin, uint32_t serial, const OperationHead& head, co
     target.pack(0, old.data(), head.bytes);
   }
   if (head.flags & kCarries) fold(arithmetic_, {head.operation, head.element}, target, 0, data, head.bytes);
-  if (head.flags & kFetches) send(origin, Message::reply, serial, old);
+  if (head.flags & kFetches) send(origin, WindowMessage::reply, serial, old);
 }
 
 void WindowEnd::run_updates(int origin) {
@@ -380,7 +383,7 @@ void WindowEnd::compare_and_swap_here(int origin, uint32_t serial, const Operati
   Bytes old(static_cast<size_t>(head.bytes));
   target.pack(0, old.data(), head.bytes);
   if (std::memcmp(old.data(), data.data(), old.size()) == 0) target.unpack(0, data.data() + old.size(), head.bytes);
-  send(origin, Message::reply, serial, old);
+  send(origin, WindowMessage::reply, serial, old);
 }
 
 // ---- attached memory
@@ -411,7 +414,7 @@ void WindowEnd::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
       data_.rank, reinterpret_cast<void*>(static_cast<uintptr_t>(missed.low)), bytes, bytes == 1 ? "" : "s");
   Bytes said(text.size());
   std::memcpy(said.data(), text.data(), text.size());
-  send(origin, Message::failed, serial, said, MPI_ERR_RMA_RANGE);
+  send(origin, WindowMessage::failed, serial, said, MPI_ERR_RMA_RANGE);
 }
 
 // Locked and exposed at once is an error (12.5.3), which its origin hears of as soon as it has the lock.
@@ -422,7 +425,7 @@ void WindowEnd::refuse_lock(int origin) {
       data_.rank);
   Bytes said(text.size());
   std::memcpy(said.data(), text.data(), text.size());
-  send(origin, Message::failed, 0, said, MPI_ERR_RMA_SYNC);
+  send(origin, WindowMessage::failed, 0, said, MPI_ERR_RMA_SYNC);
 }
 
 // ---- what waits until all operations of an origin are complete
@@ -437,25 +440,25 @@ void WindowEnd::end_serving(int origin) {
   --unfinished_;
   engine_.note_event();
   if (--served.unfinished > 0) return;
-  const std::vector<Message> waiting = std::exchange(served.when_finished, {});
-  for (const Message message : waiting) settle(origin, message);
+  const std::vector<WindowMessage> waiting = std::exchange(served.when_finished, {});
+  for (const WindowMessage message : waiting) settle(origin, message);
 }
 
-void WindowEnd::settle(int origin, Message message) {
+void WindowEnd::settle(int origin, WindowMessage message) {
   switch (message) {
-    case Message::flush:
+    case WindowMessage::flush:
       if (witness_) [[unlikely]]
         witness_->completes(origin);
-      return send(origin, Message::flushed);
-    case Message::complete:
+      return send(origin, WindowMessage::flushed);
+    case WindowMessage::complete:
       ++served_[origin].completes;
       return;
-    case Message::unlock:
+    case WindowMessage::unlock:
       if (witness_) [[unlikely]]
         witness_->completes(origin);
       if (locks_.holds(origin))
-        for (const int rank : locks_.release(origin)) send(rank, Message::granted);
-      send(origin, Message::unlocked);
+        for (const int rank : locks_.release(origin)) send(rank, WindowMessage::granted);
+      send(origin, WindowMessage::unlocked);
       return tell_holders();
     default:
       return;
@@ -471,7 +474,7 @@ void WindowEnd::tell_holders() {
     if (before.empty()) served.wants_holders = false;
     Bytes bytes;
     for (const int holder : before) tutti::put(bytes, static_cast<int32_t>(holder));
-    send(rank, Message::holders, 0, bytes);
+    send(rank, WindowMessage::holders, 0, bytes);
   }
 }
 

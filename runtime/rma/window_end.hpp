@@ -149,7 +149,7 @@ class WindowEnd {
   void set_witness(Witness* witness) TUTTI_ENGINE_OWNED { witness_ = witness; }
   // What the witness at the target hears of the operations that are started from here on.
   void set_mark(uint64_t mark) TUTTI_ENGINE_OWNED { mark_ = mark; }
-  void tell_witness(int rank, const Bytes& bytes) TUTTI_ENGINE_OWNED { send(rank, Message::witness, 0, bytes); }
+  void tell_witness(int rank, const Bytes& bytes) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::witness, 0, bytes); }
 
   // ---- general active target synchronisation
 
@@ -202,13 +202,13 @@ class WindowEnd {
     int unfinished = 0;
     int32_t completes = 0;
     bool wants_holders = false;
-    std::vector<Message> when_finished;  // flush, complete, unlock
-    std::deque<Queued> updates;          // the first one is under way
+    std::vector<WindowMessage> when_finished;  // flush, complete, unlock
+    std::deque<Queued> updates;                // the first one is under way
   };
 
   // origin.cpp
   Aim& aim(int rank) TUTTI_ENGINE_OWNED { return aims_[static_cast<size_t>(rank)]; }
-  void send(int rank, Message message, uint32_t serial = 0, const Bytes& bytes = {},
+  void send(int rank, WindowMessage message, uint32_t serial = 0, const Bytes& bytes = {},
             uint64_t signature = 0) TUTTI_ENGINE_OWNED;
   Access& begin_access(int rank, Done done) TUTTI_ENGINE_OWNED;
   void end_access(Access& access) TUTTI_ENGINE_OWNED;
@@ -223,7 +223,7 @@ class WindowEnd {
 
   // target.cpp
   void handle(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
-  void serve(int origin, Message message, uint32_t serial, uint64_t mark,
+  void serve(int origin, WindowMessage message, uint32_t serial, uint64_t mark,
              std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
   void refuse_lock(int origin) TUTTI_ENGINE_OWNED;
   void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout, const std::byte* data,
@@ -244,7 +244,7 @@ class WindowEnd {
   void refuse(int origin, uint32_t serial, const Layout::Run& missed) TUTTI_ENGINE_OWNED;
   void begin_serving(int origin) TUTTI_ENGINE_OWNED;
   void end_serving(int origin) TUTTI_ENGINE_OWNED;
-  void settle(int origin, Message message) TUTTI_ENGINE_OWNED;
+  void settle(int origin, WindowMessage message) TUTTI_ENGINE_OWNED;
   void tell_holders() TUTTI_ENGINE_OWNED;
 
   Service& service_;

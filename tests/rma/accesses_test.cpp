@@ -12,9 +12,9 @@ namespace tutti::rma {
 namespace {
 
 constexpr uint8_t kSum = 3, kMax = 1;
-const Act kGet{.kind = Kind::get}, kPut{.kind = Kind::put};
+const Act kGet{.kind = AccessKind::get}, kPut{.kind = AccessKind::put};
 Act update(uint8_t operation, uint8_t element = 1) {
-  return {.kind = Kind::update, .fetches = false, .update = {operation, element}};
+  return {.kind = AccessKind::update, .fetches = false, .update = {operation, element}};
 }
 Conflict apart(const Act& a, const Act& b, bool alone = false) {
   EXPECT_EQ(conflict_of(a, b, false, alone), conflict_of(b, a, false, alone));

@@ -15,10 +15,10 @@ namespace tutti::mpi {
 namespace {
 
 using rma::Accesses;
+using rma::AccessKind;
 using rma::Act;
 using rma::Conflict;
 using rma::Interval;
-using rma::Kind;
 
 constexpr int kAll = rma::WindowEnd::kAll;
 
@@ -36,15 +36,15 @@ std::string name_of_op(uint8_t operation) {
 }
 
 std::string verb_of(const Act& act) {
-  if (act.kind == Kind::get) return "gets";
-  if (act.kind == Kind::put) return "puts";
+  if (act.kind == AccessKind::get) return "gets";
+  if (act.kind == AccessKind::put) return "puts";
   if (act.update.operation == rma::kCompareAndSwap) return "compares and swaps";
   return fmt::format("{} with {}", act.fetches ? "fetches and accumulates" : "accumulates",
                      name_of_op(act.update.operation));
 }
 
 bool brings_data(const Act& act) {
-  return act.kind == Kind::get || act.fetches;
+  return act.kind == AccessKind::get || act.fetches;
 }
 
 // Whether a hint of the window is that.
@@ -148,7 +148,7 @@ Error Races::check(const Started& started) {
     return strict->found(failure(MPI_ERR_TYPE,
                                  "entries of target_datatype overlap, so that a byte would be updated twice (the "
                                  "standard, section 12.3; argument target_datatype)"));
-  Finding finding;
+  Race finding;
   {
     const Lock lock(mutex_);
     const std::optional<Accesses::Met> met =
@@ -211,7 +211,7 @@ void Races::exposed_no_more() {
 }
 
 Error Races::take_finding() {
-  std::optional<Finding> found;
+  std::optional<Race> found;
   {
     const Lock lock(mutex_);
     found = std::exchange(finding_, std::nullopt);
@@ -368,7 +368,7 @@ Races::Finding Races::finding_of(const Accesses::Met& met, const Accesses::Acces
 }
 
 // In an epoch that this rank ends itself it is the one to tell; under a lock the origin, whose calls wait.
-void Races::tell(const Accesses::Access& access, Finding finding) {
+void Races::tell(const Accesses::Access& access, Race finding) {
   if (access.epoch != kLock || access.origin == window_.rank()) {
     if (!finding_) finding_ = std::move(finding);
     return;
@@ -398,7 +398,7 @@ void Races::hears(int from, std::span<const std::byte> bytes) {
       sites_[{from, id}] = site;
     return;
   }
-  Finding finding;
+  Race finding;
   if (!get(bytes, finding.error_class) || !get_text(bytes, finding.sentence)) return;
   for (Place place; get_text(bytes, place.text);) {
     if (get(bytes, place.site.function) && get(bytes, place.site.address.offset) &&
@@ -408,7 +408,7 @@ void Races::hears(int from, std::span<const std::byte> bytes) {
   if (!finding_) finding_ = std::move(finding);
 }
 
-Error Races::error_of(Finding finding) {
+Error Races::error_of(Race finding) {
   for (Place& place : finding.places)
     mentions().push_back({.text = std::move(place.text),
                           .place = {},

@@ -82,7 +82,7 @@ class Races final : public rma::Witness, public Exposed {
     std::string text;  // "rank 0 puts by"
     Site site;
   };
-  struct Finding {
+  struct Race {
     int error_class = 0;
     std::string sentence;
     std::vector<Place> places;
@@ -94,15 +94,15 @@ class Races final : public rma::Witness, public Exposed {
   const Site& site_of(int origin, uint32_t site) const TUTTI_REQUIRES(mutex_);
   Place place_of(int origin, const rma::Accesses::Access& access) const TUTTI_REQUIRES(mutex_);
   std::string bytes_text(const rma::Interval& bytes, int rank) const;
-  Finding finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const
+  Race finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const
       TUTTI_REQUIRES(mutex_);
-  void tell(const rma::Accesses::Access& access, Finding finding) TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
+  void tell(const rma::Accesses::Access& access, Race finding) TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
   bool is_first(const rma::Accesses::Access& one, int other, uint64_t call) TUTTI_REQUIRES(mutex_);
   void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
       TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
   void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
       TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
-  static Error error_of(Finding finding);
+  static Error error_of(Race finding);
 
   Window& window_;
   Mutex mutex_;
@@ -113,7 +113,7 @@ class Races final : public rma::Witness, public Exposed {
   bool no_put_[2] TUTTI_GUARDED_BY(mutex_) = {false, false};  // MPI_MODE_NOPUT, by that parity
   bool posted_no_put_ TUTTI_GUARDED_BY(mutex_) = false;
   std::vector<OwnUse> own_uses_ TUTTI_GUARDED_BY(mutex_);
-  std::optional<Finding> finding_ TUTTI_GUARDED_BY(mutex_);
+  std::optional<Race> finding_ TUTTI_GUARDED_BY(mutex_);
   std::set<std::tuple<int, uint32_t, int, uint64_t>> told_ TUTTI_GUARDED_BY(mutex_);  // pairs of calls
 
   std::map<std::pair<uint16_t, uint64_t>, uint32_t> own_sites_;

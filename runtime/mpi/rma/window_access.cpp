@@ -285,14 +285,14 @@ Error access(Window& win, const There& there, MPI_Request* request, std::initial
 
 Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, {{origin, false}}, {.kind = rma::Kind::put},
+      win, there, request, {{origin, false}}, {.kind = rma::AccessKind::put},
       [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->put(origin, target(win, there), done); });
 }
 
 Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, {{origin, true}}, {.kind = rma::Kind::get},
+      win, there, request, {{origin, true}}, {.kind = rma::AccessKind::get},
       [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->get(origin, target(win, there), done); });
 }
@@ -311,7 +311,7 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
     origin = local(origin_addr, origin_count, *origin_type);
   else
     origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
-  rma::Act act{.kind = rma::Kind::update, .fetches = result != nullptr};
+  rma::Act act{.kind = rma::AccessKind::update, .fetches = result != nullptr};
   rma::Update& update = act.update;
   const auto check = [&]() TUTTI_ENGINE_OWNED -> Error {
     if (!result && op.handle == MPI_NO_OP)
@@ -443,7 +443,7 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
   const There there{target_rank, target_disp, 1, datatype};
   return access(
       win, there, nullptr, {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
-      {.kind = rma::Kind::update,
+      {.kind = rma::AccessKind::update,
        .fetches = true,
        .update = {rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)}},
       [] { return Error(); },
