@@ -62,7 +62,7 @@ void Engine::set_active_handler(ActiveHandler* handler) {
 
 void Engine::send_active(int to, Header header, const std::byte* data, int64_t bytes) {
   header.context = kActiveContext;
-  header.kind = transport::Kind::message;
+  header.kind = transport::HeaderKind::message;
   header.process = process_;
   header.bytes = bytes;
   if (to == process_) {

@@ -12,7 +12,7 @@ void Engine::send_news(int to, int tag, uint64_t ticket) {
     transport::Outgoing outgoing;
     Engine* engine;
   };
-  transport::Header header = next_header(to, transport::Kind::message);
+  transport::Header header = next_header(to, transport::HeaderKind::message);
   header.context = kNewsContext;
   header.tag = tag;
   header.ticket = ticket;

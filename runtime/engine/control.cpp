@@ -13,7 +13,7 @@ namespace {
 
 using transport::Arrival;
 using transport::Header;
-using transport::Kind;
+using transport::HeaderKind;
 
 struct ControlMessage {
   transport::Outgoing outgoing;
@@ -54,7 +54,7 @@ void Engine::send_control(int to, Header header, std::string bytes, bool may_be_
   // A question without an answer, which its asker expects.
   if (way == Way::closed) return say(Level::debug, "there is no connection to process {} for a control message", to);
   if (way == Way::later) return void(new HeldBack(*this, to, header, std::move(bytes)));
-  const Header counted = to == process_ ? Header{.process = process_} : next_header(to, Kind::message);
+  const Header counted = to == process_ ? Header{.process = process_} : next_header(to, HeaderKind::message);
   header.context = kControlContext;
   header.kind = counted.kind;
   header.process = counted.process;

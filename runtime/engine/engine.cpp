@@ -18,7 +18,7 @@ namespace {
 
 using transport::Arrival;
 using transport::Header;
-using transport::Kind;
+using transport::HeaderKind;
 
 // A message to oneself up to this size is copied when it is sent, so that a plain send to self
 // does not wait for its receive.
@@ -72,7 +72,7 @@ bool Engine::progress_here(int calls) {
 
 // ---- posting
 
-Header Engine::next_header(int to, Kind kind) {
+Header Engine::next_header(int to, HeaderKind kind) {
   Header header;
   header.kind = kind;
   header.process = process_;
@@ -101,7 +101,7 @@ void Engine::send(SendOperation& op) {
 
   std::construct_at(&op.outgoing);
   Header& header = op.outgoing.header;
-  header = next_header(op.peer, Kind::message);
+  header = next_header(op.peer, HeaderKind::message);
   header.context = op.match.context;
   header.source = op.match.source;
   header.tag = op.match.tag;
@@ -225,7 +225,7 @@ void Engine::cancel(SendOperation& op) {
   // The answer decides, also when the bytes come back first: they do, too, when it was matched.
   op.matched = false;
   tickets_.emplace(op.ticket, &op);
-  Header request = next_header(op.peer, Kind::cancel);
+  Header request = next_header(op.peer, HeaderKind::cancel);
   request.ticket = op.ticket;
   transport_->notify(op.peer, request);
 }
@@ -241,7 +241,7 @@ inline void Engine::complete(Operation& op) {
 [[gnu::always_inline]] inline void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
   const Header& header = arrival.header;
   if (header.answer) {
-    Header answer = next_header(header.process, Kind::matched);
+    Header answer = next_header(header.process, HeaderKind::matched);
     answer.ticket = header.ticket;
     transport_->notify(header.process, answer);
   }
@@ -293,7 +293,7 @@ void Engine::arrived(const Arrival& arrival) {
     return;
   }
   ++from.next_in;
-  if (arrival.header.kind == Kind::message) [[likely]]
+  if (arrival.header.kind == HeaderKind::message) [[likely]]
     receive_message(arrival);
   else
     deliver(arrival);
@@ -314,18 +314,18 @@ void Engine::deliver_parked(int32_t from) {
 
 void Engine::deliver(const Arrival& arrival) {
   switch (arrival.header.kind) {
-    case Kind::message:
+    case HeaderKind::message:
       return receive_message(arrival);
-    case Kind::cancel:
+    case HeaderKind::cancel:
       return withdraw_message(arrival.header);
-    case Kind::matched:
-    case Kind::cancelled:
+    case HeaderKind::matched:
+    case HeaderKind::cancelled:
       break;
   }
   const auto at = tickets_.find(arrival.header.ticket);
   if (at == tickets_.end()) return;
   SendOperation& op = *at->second;
-  op.outcome.cancelled = arrival.header.kind == Kind::cancelled;
+  op.outcome.cancelled = arrival.header.kind == HeaderKind::cancelled;
   op.matched = true;
   send_progressed(op);
 }
@@ -356,7 +356,7 @@ bool Engine::observed(const Arrival& arrival) {
 void Engine::withdraw_message(const Header& request) {
   const auto message = matcher_.take_ticket(request.process, request.ticket);
   if (message && message->rendezvous) transport_->discard(message->rendezvous);
-  Header answer = next_header(request.process, message ? Kind::cancelled : Kind::matched);
+  Header answer = next_header(request.process, message ? HeaderKind::cancelled : HeaderKind::matched);
   answer.ticket = request.ticket;
   transport_->notify(request.process, answer);
 }

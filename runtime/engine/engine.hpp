@@ -296,7 +296,7 @@ class Engine final : private transport::Receiver {
   }
   [[gnu::noinline]] PeerOrder& meet(int process) TUTTI_ENGINE_OWNED;
   std::vector<const PeerOrder*> peers_in_order() const TUTTI_ENGINE_OWNED;
-  transport::Header next_header(int to, transport::Kind kind) TUTTI_ENGINE_OWNED;
+  transport::Header next_header(int to, transport::HeaderKind kind) TUTTI_ENGINE_OWNED;
 
   transport::Transport* transport_ TUTTI_OWNERS;
   const int process_;

@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kFirstOwnContext = ~uint64_t{15};
 
 bool counts(const Header& header) {
-  return header.kind == Kind::message && header.context < kFirstOwnContext;
+  return header.kind == HeaderKind::message && header.context < kFirstOwnContext;
 }
 
 void add(Counting::Traffic& to, const Header& header) {

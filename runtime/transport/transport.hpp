@@ -18,7 +18,7 @@
 
 namespace tutti::transport {
 
-enum class Kind : uint8_t {
+enum class HeaderKind : uint8_t {
   message,
   matched,    // the receiver has matched the message `ticket`
   cancel,     // the sender asks to withdraw message `ticket`; answered by one of the others
@@ -33,8 +33,8 @@ struct Header {
   uint32_t serial = 0;  // of the collective call; 0 on users' channels
   uint32_t order = 0;   // counts the messages from this process to that one
   int32_t process = 0;  // process id of the sender
-  Kind kind = Kind::message;
-  uint8_t answer = 0;      // 1: the receiver answers with Kind::matched when it has matched
+  HeaderKind kind = HeaderKind::message;
+  uint8_t answer = 0;      // 1: the receiver answers with HeaderKind::matched when it has matched
   uint16_t pattern = 0;    // on users' channels: of the types that are sent; 0: not to be compared
   uint64_t ticket = 0;     // names the sender's operation
   uint64_t signature = 0;  // of the collective call: operation, form, root, op, type signature

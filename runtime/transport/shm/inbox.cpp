@@ -48,7 +48,7 @@ bool Inbox::drain(Peer& from) {
 // Gives the ring back when all that I have asked for has come: its writer writes nothing behind the
 // last piece.
 bool Inbox::drain_loan(Peer& from) {
-  Loan& loan = from.in.loan;
+  RingLoan& loan = from.in.loan;
   for (int i = 0; i < kRecordsPerPass; ++i) {
     uint64_t packed = loan.in.ready();
     if (packed == kToTheStart) {
@@ -103,7 +103,7 @@ void Inbox::handle(Peer& from, RecordWord word, const std::byte* record) {
   header.process = from.process;
   header.order = from.in.next_order++;
   if (type == RecordType::notification) {
-    header.kind = static_cast<Kind>(word.value);
+    header.kind = static_cast<HeaderKind>(word.value);
     std::memcpy(&header.ticket, body, sizeof header.ticket);
     return receiver_->arrived(arrival);
   }

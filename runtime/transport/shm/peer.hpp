@@ -59,7 +59,7 @@ struct Stream {
 };
 
 // A large ring that I have borrowed for what comes from a peer.
-struct Loan {
+struct RingLoan {
   int index = -1;  // -1: none
   RingReader in;
   int64_t due = 0;     // bytes that I have asked for and that have not come
@@ -104,7 +104,7 @@ struct Receiving {
   // has been asked come first.
   Incoming* streaming = nullptr;
   Incoming* last_streaming = nullptr;
-  Loan loan;
+  RingLoan loan;
 };
 
 struct Peer {

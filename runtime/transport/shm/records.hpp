@@ -20,7 +20,7 @@ enum class RecordType : uint8_t {
   message,       // head, payload
   middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
   announcement,  // head, Announcement
-  notification,  // value: Kind; body: ticket
+  notification,  // value: HeaderKind; body: ticket
   go,            // value: Asked; body: the sender's name of the message, the receiver's, first byte
                  // wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped

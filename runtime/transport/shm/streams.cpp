@@ -21,7 +21,7 @@ void Streams::ask(Incoming& incoming, int chunks) {
   if (incoming.streams) from.in.asked += more;
   Asked way{.chunks = chunks};
   if (borrow(from)) {
-    Loan& loan = from.in.loan;
+    RingLoan& loan = from.in.loan;
     loan.due += more;
     way.large_ring = loan.index;
     way.is_new = !std::exchange(loan.known, true);
@@ -114,7 +114,7 @@ void Streams::stop_asking() {
     if (peer.in.asked > 0 && peer.learnt.is_prompt()) ask_no_more(peer);
 }
 
-void Streams::give_back(Loan& loan) {
+void Streams::give_back(RingLoan& loan) {
   segment_.give_ring_back(std::exchange(loan.index, -1));
   --loans_;
 }

@@ -42,7 +42,7 @@ class Streams {
   bool may_borrow(const Peer& from) const { return from.in.loan.index >= 0 || segment_.has_ring_to_lend(); }
   bool has_borrowed() const { return loans_ > 0; }
   // All that was asked for has come through it.
-  void give_back(Loan& loan) TUTTI_ENGINE_OWNED;
+  void give_back(RingLoan& loan) TUTTI_ENGINE_OWNED;
 
  private:
   bool borrow(Peer& from) TUTTI_ENGINE_OWNED;

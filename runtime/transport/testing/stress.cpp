@@ -77,7 +77,7 @@ class Stress final : public Transport, private Receiver {
 
   void hold(Source& source, Message message) TUTTI_ENGINE_OWNED {
     // A message is withdrawn after it has come.
-    if (message.header.kind == Kind::cancel)
+    if (message.header.kind == HeaderKind::cancel)
       for (auto& [context, stream] : source.streams)
         while (!stream.messages.empty()) deliver(source, stream);
     Stream& stream = source.streams[message.header.context];
