@@ -33,8 +33,8 @@ PlanBuilder& PlanBuilder::append(const Plan& part, std::span<const int> ranks, c
     buf.index += buf.region == Region::scratch ? first_scratch : first_round;
     return buf;
   };
-  if (part.lane != Lane::none) {
-    TUTTI_INVARIANT(plan_.lane == Lane::none || plan_.lane == part.lane, "a plan uses two lanes");
+  if (part.lane != LaneSize::none) {
+    TUTTI_INVARIANT(plan_.lane == LaneSize::none || plan_.lane == part.lane, "a plan uses two lanes");
     plan_.lane = part.lane;
     plan_.rounds += part.rounds;
   }

@@ -84,9 +84,9 @@ PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
 }
 
 PlanBuilder& PlanBuilder::add_shared(Step::Kind kind, int round, int peer) {
-  TUTTI_INVARIANT(
-      plan_.lane != Lane::none && round < static_cast<int>(plan_.rounds) && peer < shape_.size && peer != shape_.rank,
-      "a plan shares what it has not taken");
+  TUTTI_INVARIANT(plan_.lane != LaneSize::none && round < static_cast<int>(plan_.rounds) && peer < shape_.size &&
+                      peer != shape_.rank,
+                  "a plan shares what it has not taken");
   return add({.kind = kind, .peer = peer, .slot = round});
 }
 

@@ -104,7 +104,7 @@ inline int64_t room_in(const Buf& share) {
   return share.count - kShareHead;
 }
 
-enum class Lane : uint8_t { none, small, large };
+enum class LaneSize : uint8_t { none, small, large };
 
 struct Plan {
   std::vector<Step> steps;
@@ -117,11 +117,11 @@ struct Plan {
   uint32_t shows = 0;   // of the sends: those of shares
   uint32_t takes = 0;   // of the receives
   uint32_t ranges = 0;  // of packed bytes, one for each message that is one
-  Lane lane = Lane::none;
+  LaneSize lane = LaneSize::none;
   uint32_t rounds = 0;  // that it takes in the lane
   uint64_t chance = 0;  // by which it lingers
 
-  bool is_program() const { return lane != Lane::none && sends == shows && recvs == takes; }
+  bool is_program() const { return lane != LaneSize::none && sends == shows && recvs == takes; }
 };
 
 // Where a part of a plan has its input or its output: where the whole call has it, or elsewhere.
@@ -174,7 +174,7 @@ class PlanBuilder {
   PlanBuilder& reduce(const Buf& left, const Buf& into);
   PlanBuilder& copy(const Buf& from, const Buf& into);
   // Shared memory. The builder's fences mean nothing then.
-  void share(Lane lane) { plan_.lane = lane; }
+  void share(LaneSize lane) { plan_.lane = lane; }
   int round() { return static_cast<int>(plan_.rounds++); }
   // Bytes, or elements of the output's type, of a rank's slot.
   Buf slot_bytes(int round, int rank, int64_t offset, int64_t bytes) const {

@@ -18,7 +18,7 @@ namespace tutti::coll {
 // How a call's data are cut into rounds: `total` units of `unit` bytes, of which a rank's slot
 // holds `piece` for each of `shares` ranks.
 struct RoundCut {
-  Lane lane = Lane::none;
+  LaneSize lane = LaneSize::none;
   int64_t unit = 1, total = 0, piece = 0;
 
   int64_t rounds() const { return total == 0 ? 1 : (total + piece - 1) / piece; }
@@ -33,7 +33,7 @@ bool is_in_shares(Collective kind);
 int64_t share_size(const Shape& s);
 // They are in the large lane, if there is one.
 bool wants_large_shares(const Shape& s);
-Lane lane_of_shares(const Shape& s);
+LaneSize lane_of_shares(const Shape& s);
 // The call would need the large lane, if it is to go through shared memory.
 bool wants_large(const Shape& s);
 // Why shared memory cannot serve the shape; empty if it can.

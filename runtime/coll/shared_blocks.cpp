@@ -24,7 +24,7 @@ bool wants_large_shares(const Shape& s) {
 
 int64_t share_size(const Shape& s) {
   if (!is_in_shares(s.kind) || s.size == 1) return 0;
-  const int64_t slot = lane_of_shares(s) == Lane::large ? s.large_slot : s.small_slot;
+  const int64_t slot = lane_of_shares(s) == LaneSize::large ? s.large_slot : s.small_slot;
   const CollectiveRow& row = row_of(s.kind);
   // What goes one way between two ranks is better in messages from here on: their pieces overlap.
   // (Where a message costs a flag as well: of 1 KiB 270 ns, in its share 190; 2 KiB took 590 and 910
@@ -36,8 +36,8 @@ int64_t share_size(const Shape& s) {
   return size < kShareHead ? 0 : size;
 }
 
-Lane lane_of_shares(const Shape& s) {
-  return wants_large_shares(s) && s.large_slot > 0 ? Lane::large : Lane::small;
+LaneSize lane_of_shares(const Shape& s) {
+  return wants_large_shares(s) && s.large_slot > 0 ? LaneSize::large : LaneSize::small;
 }
 
 namespace {

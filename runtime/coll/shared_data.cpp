@@ -38,7 +38,7 @@ RoundCut pieces_of(const Shape& s) {
   const Cut cut = cut_of(s);
   const bool small = s.small_slot > 0 && fits(cut, s.small_slot);
   const int64_t slot = small ? s.small_slot : s.large_slot;
-  return {small ? Lane::small : Lane::large, cut.unit, cut.total, slot / (cut.unit * cut.shares)};
+  return {small ? LaneSize::small : LaneSize::large, cut.unit, cut.total, slot / (cut.unit * cut.shares)};
 }
 
 bool wants_large(const Shape& s) {
@@ -68,7 +68,7 @@ std::string_view objection_to_one_round(const Shape& s) {
 // Everybody tells everybody: p (p - 1) flags, all at once, in one step.
 Plan shared_barrier(const Shape& s) {
   PlanBuilder plan(s);
-  plan.share(Lane::small);
+  plan.share(LaneSize::small);
   const int round = plan.round();
   return plan.claim(round).publish(round).await(round).leave(round).done();
 }

@@ -104,7 +104,7 @@ class Reducer {
 // 8 ranks takes half as long again.) A rank that shows a part may have twice that and two rounds
 // that it has not left.
 int64_t ahead_of_parts(const Reducer& r) {
-  const int64_t windows = r.pieces.lane == Lane::large ? r.s.large_windows : 4;
+  const int64_t windows = r.pieces.lane == LaneSize::large ? r.s.large_windows : 4;
   return std::min({kAhead, (windows - 2) / 2, r.pieces.rounds()});
 }
 

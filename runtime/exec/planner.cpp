@@ -54,7 +54,7 @@ Plan Planner::build(const Shape& shape) const {
   Shape ruled = shape;
   ruled.rules = selection_.get();
   Plan plan = selection_->choose(ruled).build(ruled);
-  const bool is_program = plan.lane != coll::Lane::none;
+  const bool is_program = plan.lane != coll::LaneSize::none;
   if (stress_.chance && is_program) return lingering(plan, stress_.chance);
   if (!stress_.synchronising || shape.kind == coll::Collective::barrier) return plan;
   if (is_program) return meeting(std::move(plan));

@@ -3,10 +3,10 @@
 
 namespace tutti::exec {
 
-Rounds::Rounds(engine::Channel& channel, coll::Lane lane)
-    : channel_(channel), late_(&channel.late[lane == coll::Lane::large]) {
-  if (lane == coll::Lane::small) lane_ = &channel.area->small();
-  if (lane == coll::Lane::large) lane_ = &channel.area->large();
+Rounds::Rounds(engine::Channel& channel, coll::LaneSize lane)
+    : channel_(channel), late_(&channel.late[lane == coll::LaneSize::large]) {
+  if (lane == coll::LaneSize::small) lane_ = &channel.area->small();
+  if (lane == coll::LaneSize::large) lane_ = &channel.area->large();
 }
 
 bool Rounds::awaits(const Step& step, engine::Match& what) const {

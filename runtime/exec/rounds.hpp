@@ -23,7 +23,7 @@ inline bool is_disturbed(const engine::Channel& channel) TUTTI_ENGINE_OWNED {
 
 class Rounds {
  public:
-  Rounds(engine::Channel& channel, coll::Lane lane);
+  Rounds(engine::Channel& channel, coll::LaneSize lane);
 
   // False: the plan has none.
   bool exist() const { return lane_ != nullptr; }

@@ -19,7 +19,7 @@ class Machine {
       : size_(static_cast<int>(calls[0]->ranks->size())), sends_(sends), one_by_one_(one_by_one), random_(seed) {
     for (int r = 0; r < size_; ++r)
       for (const bool large : {false, true}) {
-        Lane& lane = lane_of(calls[0]->ranks->at(static_cast<size_t>(r)), large);
+        LaneSize& lane = lane_of(calls[0]->ranks->at(static_cast<size_t>(r)), large);
         lane.left.resize(lane.left.size() + 1);
       }
     for (Outstanding* call : calls) add(*call);
@@ -83,7 +83,7 @@ class Machine {
     int64_t before = 0;          // rounds, in order
     std::vector<int64_t> early;  // and others
   };
-  struct Lane {
+  struct LaneSize {
     int64_t rounds = 0;
     std::map<std::pair<int64_t, int>, Slot> slots;  // by round and rank
     std::vector<Left> left;
@@ -93,8 +93,8 @@ class Machine {
   State& state(At at) { return states_[static_cast<size_t>(at.call)][static_cast<size_t>(at.rank)]; }
   Rank& rank_of(At at) { return (*collectives_[static_cast<size_t>(at.call)]->ranks)[static_cast<size_t>(at.rank)]; }
   static int node_of(const Rank& rank) { return rank.shape.nodes ? rank.shape.nodes->node() : 0; }
-  Lane& lane_of(const Rank& rank, bool large) { return lanes_[{node_of(rank), large}]; }
-  Lane& lane_of(At at) { return lane_of(rank_of(at), state(at).plan.lane == coll::Lane::large); }
+  LaneSize& lane_of(const Rank& rank, bool large) { return lanes_[{node_of(rank), large}]; }
+  LaneSize& lane_of(At at) { return lane_of(rank_of(at), state(at).plan.lane == coll::LaneSize::large); }
   // My number on my node, where slots are told apart by it.
   int local(At at) {
     const NodeLayout* nodes = rank_of(at).shape.nodes;
@@ -124,14 +124,14 @@ class Machine {
       const Plan& first = states[first_of.emplace(node_of(rank), states.size() - 1).first->second].plan;
       if (s.plan.lane != first.lane || s.plan.rounds != first.rounds)
         wrong_ = "ranks take different rounds\n" + to_string(first) + to_string(s.plan);
-      s.first_round = lane_of(rank, first.lane == coll::Lane::large).rounds;
+      s.first_round = lane_of(rank, first.lane == coll::LaneSize::large).rounds;
       s.awaited.assign(s.plan.rounds, std::vector<bool>(static_cast<size_t>(size_)));
       s.claimed.resize(s.plan.rounds);
       s.has_left.resize(s.plan.rounds);
     }
     for (const auto& [node, first] : first_of) {
       const Plan& plan = states[first].plan;
-      lanes_[{node, plan.lane == coll::Lane::large}].rounds += plan.rounds;
+      lanes_[{node, plan.lane == coll::LaneSize::large}].rounds += plan.rounds;
     }
   }
   void start(At at) {
@@ -176,7 +176,7 @@ class Machine {
     Slot& slot = lane_of(at).slots[{s.first_round + buf.index, buf.rank}];
     if (writes && slot.raised) return wrong(at, "writes a slot that is published"), nullptr;
     const Shape& shape = rank_of(at).shape;
-    slot.cells.resize(static_cast<size_t>(s.plan.lane == coll::Lane::small ? shape.small_slot : shape.large_slot));
+    slot.cells.resize(static_cast<size_t>(s.plan.lane == coll::LaneSize::small ? shape.small_slot : shape.large_slot));
     return &slot.cells;
   }
   std::vector<Cell> read(At at, const Buf& buf) {
@@ -284,7 +284,7 @@ class Machine {
   void leave(At at, const Step& s) {
     if (state(at).has_left[static_cast<size_t>(s.slot)]) return wrong(at, "leaves a round twice");
     state(at).has_left[static_cast<size_t>(s.slot)] = true;
-    Lane& lane = lane_of(at);
+    LaneSize& lane = lane_of(at);
     Left& left = lane.left[static_cast<size_t>(local(at))];
     left.early.push_back(state(at).first_round + s.slot);
     for (auto next = left.early.begin(); next != left.early.end();) {
@@ -362,10 +362,10 @@ class Machine {
   }
   int64_t slot_bytes(At at) {
     const Shape& shape = rank_of(at).shape;
-    return state(at).plan.lane == coll::Lane::small ? shape.small_slot : shape.large_slot;
+    return state(at).plan.lane == coll::LaneSize::small ? shape.small_slot : shape.large_slot;
   }
   int64_t windows(At at) {
-    return state(at).plan.lane == coll::Lane::small ? kWindows : rank_of(at).shape.large_windows;
+    return state(at).plan.lane == coll::LaneSize::small ? kWindows : rank_of(at).shape.large_windows;
   }
 
   // ---- messages
@@ -420,8 +420,8 @@ class Machine {
   const bool one_by_one_;
   std::mt19937_64 random_;
   std::vector<Outstanding*> collectives_;
-  std::vector<std::vector<State>> states_;      // by call and rank
-  std::map<std::pair<int, bool>, Lane> lanes_;  // by node, and whether it is the large one
+  std::vector<std::vector<State>> states_;          // by call and rank
+  std::map<std::pair<int, bool>, LaneSize> lanes_;  // by node, and whether it is the large one
   std::vector<At> ready_, stuck_;
   std::unordered_map<Key, Message, Hash> messages_;
   size_t left_ = 0;

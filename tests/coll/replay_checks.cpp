@@ -112,7 +112,7 @@ std::string conflict(const Rank& rank, const Plan& plan) {
     return std::tuple(a.extent.region, a.extent.index, a.extent.begin) <
            std::tuple(b.extent.region, b.extent.index, b.extent.begin);
   });
-  const bool program = plan.lane != Lane::none;
+  const bool program = plan.lane != LaneSize::none;
   const Ancestors ancestors(program ? Plan() : plan);
   for (size_t i = 0; i < accesses.size(); ++i)
     for (size_t j = i + 1; j < accesses.size(); ++j) {

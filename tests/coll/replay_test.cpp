@@ -265,45 +265,45 @@ TEST(ReplayMachine, RefusesWhatIsWrong) {
   });
   refused("reads a slot not awaited", [](const Shape& s) {
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     const int round = plan.round();
     plan.claim(round).publish(round).copy(plan.slot_elements(round, 1 - s.rank, 0, 4), plan.out());
     return plan.leave(round).done();
   });
   refused("touches a slot not claimed", [](const Shape& s) {
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     const int round = plan.round();
     return plan.copy(plan.in(), plan.slot_elements(round, s.rank, 0, 4)).leave(round).done();
   });
   refused("writes a slot that is published", [](const Shape& s) {
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     const int round = plan.round();
     plan.claim(round).publish(round).copy(plan.in(), plan.slot_elements(round, s.rank, 0, 4));
     return plan.leave(round).done();
   });
   refused("touches a round that it has left", [](const Shape& s) {
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     const int round = plan.round();
     plan.claim(round).leave(round).copy(plan.in(), plan.slot_elements(round, s.rank, 0, 4));
     return plan.done();
   });
   refused("never leaves a round", [](const Shape& s) {
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     return plan.claim(plan.round()).done();
   });
   refused("different rounds", [](const Shape& s) {
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     for (int i = 0; i <= s.rank; ++i) plan.leave(plan.round());
     return plan.done();
   });
   refused("deadlock", [](const Shape& s) {  // nobody shows what both await
     PlanBuilder plan(s);
-    plan.share(Lane::small);
+    plan.share(LaneSize::small);
     const int round = plan.round();
     return plan.await(round).leave(round).done();
   });
