@@ -316,7 +316,7 @@ class Entry {
   const int function_;
   const void* const caller_;
   flight::Thread* const record_ = nullptr;
-  flight::Call& call_ = flight::inside::nowhere;  // of the record
+  flight::CallRecord& call_ = flight::inside::nowhere;  // of the record
   mpi::Comm* on_ = nullptr;
   mpi::Window* window_ = nullptr;
   mpi::HasErrhandler* other_ = nullptr;  // a session

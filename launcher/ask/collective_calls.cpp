@@ -24,7 +24,7 @@ struct Comparison {
   std::vector<Lag> lags;
 };
 
-bool differ(const flight::Call& a, const flight::Call& b) {
+bool differ(const flight::CallRecord& a, const flight::CallRecord& b) {
   return a.function != b.function || flight::name_of_op(a.op) != flight::name_of_op(b.op) ||
          (a.peer_is() == flight::PeerIs::root && a.peer != b.peer);
 }

@@ -11,7 +11,7 @@
 namespace tutti::launcher {
 
 struct CollectiveView {
-  flight::Call call;
+  flight::CallRecord call;
   std::string place, communicator;
 };
 

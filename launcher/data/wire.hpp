@@ -287,7 +287,7 @@ void fields(Archive& a, RankEnd& v) {
 }
 
 template <class Archive>
-void fields_of_call(Archive& a, flight::Call& v) {
+void fields_of_call(Archive& a, flight::CallRecord& v) {
   a(v.number);
   a(v.caller);
   a(v.context);

@@ -165,7 +165,7 @@ std::vector<std::string> frame_lines(const std::vector<Frame>& frames) {
 }
 
 std::string call_line(const Record& record, const std::string& place) {
-  const flight::Call& call = record.call;
+  const flight::CallRecord& call = record.call;
   if (call.number == 0 && record.looks == 0) return "";
   if (record.looks)
     return fmt::format("  outside of MPI; it had asked by {} at {}",

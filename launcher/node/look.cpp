@@ -106,12 +106,13 @@ const flight::Thread* thread_of(const Record& record) {
 
 // How long it has been in its call, or since its latest returned. The clock is not read at every
 // call: otherwise what is known is when one began that has returned since.
-void measure(const Record& record, const flight::Call& now, const std::vector<flight::Call>& calls, RankView& view) {
+void measure(const Record& record, const flight::CallRecord& now, const std::vector<flight::CallRecord>& calls,
+             RankView& view) {
   uint64_t stamp = now.stamp;
   if (!view.inside) {
     for (const flight::Thread& each : record.threads)
       if (each.used) stamp = std::max(stamp, each.returned);
-    for (const flight::Call& call : calls) stamp = std::max(stamp, call.stamp);
+    for (const flight::CallRecord& call : calls) stamp = std::max(stamp, call.stamp);
     view.exact = now.stamp != 0 && !view.looks;
   }
   if (now.number == 0) stamp = record.stamp;
@@ -120,7 +121,7 @@ void measure(const Record& record, const flight::Call& now, const std::vector<fl
 }
 
 // What the thread does, or did last.
-void describe(const Record& record, const flight::Thread& thread, const flight::Call& now, RankView& view) {
+void describe(const Record& record, const flight::Thread& thread, const flight::CallRecord& now, RankView& view) {
   view.call = view.looks   ? std::string(flight::name_of_function(thread.looks_function))
               : now.number ? flight::description(now)
                            : "";
@@ -151,11 +152,11 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
   view.finalized = phase == flight::kFinalized;
   view.awaits_debugger = phase == flight::kAwaitsDebugger;
 
-  std::vector<flight::Call> calls(flight::kCalls);
+  std::vector<flight::CallRecord> calls(flight::kCalls);
   calls.resize(static_cast<size_t>(flight::latest_calls(record, calls.data(), flight::kCalls)));
   const flight::Thread* chosen = thread_of(record);
   const flight::Thread thread = chosen ? *chosen : flight::Thread{};
-  const flight::Call now = chosen ? flight::latest_call(record, *chosen) : flight::Call{};
+  const flight::CallRecord now = chosen ? flight::latest_call(record, *chosen) : flight::CallRecord{};
   view.inside = now.state == State::inside;
   view.looks = !view.inside && thread.looks > 0;
   measure(record, now, calls, view);
@@ -173,7 +174,7 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
   }
   if (!with_collectives) return view;
   if (view.inside) calls.push_back(now);
-  for (const flight::Call& call : calls) {
+  for (const flight::CallRecord& call : calls) {
     if (call.serial == 0) continue;
     view.collectives.push_back({call, "", comm_text(record, call.context)});
     address(call.caller);

@@ -22,7 +22,7 @@ namespace tutti::flight {
 namespace inside {
 
 constinit Thread unasked{.inside = true}, nobody{.inside = true};
-constinit Call nowhere;
+constinit CallRecord nowhere;
 constinit thread_local Thread* thread = &unasked;
 constinit std::atomic<Record*> record = nullptr;
 bool one_at_a_time = false;
@@ -160,7 +160,7 @@ Thread* inside::attach(uint16_t function, const void* caller) {
 void inside::expect_alone(const Thread& mine, uint16_t function, const void* caller) {
   for (const Thread& other : record.load(std::memory_order_acquire)->threads)
     if (&other != &mine && get(other.used) && get(other.inside))
-      if (const Call* const call = get(other.call))
+      if (const CallRecord* const call = get(other.call))
         return judge_overlap.load(std::memory_order_acquire)(function, caller, *call);
 }
 
@@ -183,16 +183,16 @@ void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, 
 
 namespace {
 
-Comm* place_of(uint64_t context) {
+CommRecord* place_of(uint64_t context) {
   if (!mine()) return nullptr;
-  for (Comm& comm : mine()->comm)
+  for (CommRecord& comm : mine()->comm)
     if (get(comm.context) == context) return &comm;
   return nullptr;
 }
 
 }  // namespace
 
-void comm_made(const Comm& comm) {
+void comm_made(const CommRecord& comm) {
   if (!mine()) return;
   // The two that live as long as the process keep the first places.
   const uint64_t n = mine()->comms.fetch_add(1, std::memory_order_relaxed);
@@ -200,18 +200,18 @@ void comm_made(const Comm& comm) {
 }
 
 void comm_named(uint64_t context, std::string_view name) {
-  Comm* const place = place_of(context);
+  CommRecord* const place = place_of(context);
   if (!place) return;
-  Comm comm = copy_of(*place);
+  CommRecord comm = copy_of(*place);
   put(comm.name, name);
   copy(*place, comm);
 }
 
 void comm_freed(uint64_t context) {
-  if (Comm* comm = place_of(context)) set(comm->freed, true);
+  if (CommRecord* comm = place_of(context)) set(comm->freed, true);
 }
 
-std::string ranks_text(const Comm& comm) {
+std::string ranks_text(const CommRecord& comm) {
   if (comm.remote_size > 0) return fmt::format("{} and {} ranks", comm.size, comm.remote_size);
   return fmt::format("{} {}", comm.size, comm.size == 1 ? "rank" : "ranks");
 }
@@ -222,8 +222,8 @@ const char* product_of(uint16_t function) {
   return starts_later ? "a persistent collective" : "a communicator";
 }
 
-std::optional<Comm> find_comm(const Record& record, uint64_t context) {
-  for (const Comm& comm : record.comm)
+std::optional<CommRecord> find_comm(const Record& record, uint64_t context) {
+  for (const CommRecord& comm : record.comm)
     if (context != 0 && get(comm.context) == context) return copy_of(comm);
   return std::nullopt;
 }
@@ -236,7 +236,7 @@ bool make_sound(Record& copy) {
     return false;
   const auto close = [](auto& text) { text[std::size(text) - 1] = 0; };
   close(copy.job), close(copy.host), close(copy.program);
-  for (Comm& comm : copy.comm) close(comm.name);
+  for (CommRecord& comm : copy.comm) close(comm.name);
   for (Thread& thread : copy.threads) {
     thread.call = nullptr;
     // A bool that is neither 0 nor 1 is none, and a rank of nobody cannot be waited for.
@@ -250,16 +250,16 @@ bool make_sound(Record& copy) {
     if (std::any_of(thread.waits_for, end, [&](int32_t r) { return r < 0 || r >= copy.size; }))
       thread.waits_for_count = thread.elsewhere_count = 0;
   }
-  for (Comm& comm : copy.comm) {
+  for (CommRecord& comm : copy.comm) {
     const uint8_t byte = *reinterpret_cast<const uint8_t*>(&comm.freed);
     comm.freed = byte != 0;
   }
   return true;
 }
 
-Call read(const Call& place) {
-  Call call = copy_of(place);
-  const Call none;
+CallRecord read(const CallRecord& place) {
+  CallRecord call = copy_of(place);
+  const CallRecord none;
   if (call.peer_is() == PeerIs::nothing) call.peer = none.peer, call.tag = none.tag;
   if (!(call.marks & kData)) call.count = none.count, call.type = none.type;
   if (!(call.marks & kOtherData)) call.other_count = none.other_count, call.other_type = none.other_type;
@@ -267,9 +267,9 @@ Call read(const Call& place) {
   return call;
 }
 
-Call latest_call(const Record& record, const Thread& thread) {
+CallRecord latest_call(const Record& record, const Thread& thread) {
   const uint64_t number = get(thread.number);
-  Call call = read(record.ring[number % kCalls]);
+  CallRecord call = read(record.ring[number % kCalls]);
   if (call.number != number) call = read(thread.now);
   // Its place in the ring may be another's by now.
   if (call.number != number) call = {.number = number};
@@ -286,19 +286,19 @@ std::string name_of_op(uint64_t handle) {
   return name_of(handle, std::begin(kOpNames), std::end(kOpNames), "a user's operation");
 }
 
-int latest_calls(const Record& record, Call* into, int room) {
+int latest_calls(const Record& record, CallRecord* into, int room) {
   const uint64_t last = record.calls.load(std::memory_order_relaxed);
   const uint64_t wanted = std::min({static_cast<uint64_t>(std::max(room, 0)), uint64_t{kCalls}, last});
   int found = 0;
   for (uint64_t i = 0; i < wanted; ++i) {
     const uint64_t n = last - wanted + 1 + i;
-    const Call call = read(record.ring[n % kCalls]);
+    const CallRecord call = read(record.ring[n % kCalls]);
     if (call.number == n && call.state == State::returned) into[found++] = call;
   }
   return found;
 }
 
-std::string description(const Call& call) {
+std::string description(const CallRecord& call) {
   std::string arguments;
   const auto add = [&](const std::string& text) { arguments += (arguments.empty() ? "" : ", ") + text; };
   if (call.count >= 0)

@@ -21,17 +21,17 @@ namespace tutti::flight {
 
 enum class State : uint8_t { none, inside, returned };
 
-// What Call::peer is.
+// What CallRecord::peer is.
 enum class PeerIs : uint8_t { nothing, root, dest, source, target };
 
 inline constexpr int kNoPeer = INT32_MIN;
 
-// In Call::marks, above the PeerIs: what the call has told of its arguments.
+// In CallRecord::marks, above the PeerIs: what the call has told of its arguments.
 inline constexpr uint8_t kPeerMask = 7, kData = 8, kOtherData = 16, kOp = 32;
 
 // One call of a function of MPI, with those of its arguments that it has. In the record the fields
 // of arguments without a mark hold what an earlier call has left there: see read().
-struct Call {
+struct CallRecord {
   uint64_t number = 0;       // counts this process's calls; 0: no call
   uint64_t caller = 0;       // where it returns to
   uint64_t context = 0;      // of the communicator
@@ -50,7 +50,7 @@ struct Call {
 
   PeerIs peer_is() const { return static_cast<PeerIs>(marks & kPeerMask); }
 };
-static_assert(sizeof(Call) == 88);
+static_assert(sizeof(CallRecord) == 88);
 
 inline constexpr uint64_t kAlwaysStamped = 1024;  // the first calls, which are many programs' only ones
 inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12, kElsewhere = 4;
@@ -67,10 +67,10 @@ struct Elsewhere {
 // ring; where there are several, each writes its own `now`, which goes there when the call returns:
 // others may go once around the ring meanwhile.
 struct alignas(64) Thread {
-  Call now;
-  Call* call = nullptr;  // the latest: `now`, or in the ring; the process' own
-  uint64_t number = 0;   // of it
-  bool inside = false;   // of it
+  CallRecord now;
+  CallRecord* call = nullptr;  // the latest: `now`, or in the ring; the process' own
+  uint64_t number = 0;         // of it
+  bool inside = false;         // of it
   // The latest function that only looks (MPI_Test and its kin), how often in a row, and from where.
   uint64_t looks = 0;
   uint64_t looks_caller = 0;
@@ -85,7 +85,7 @@ struct alignas(64) Thread {
   Elsewhere elsewhere[kElsewhere];
 };
 
-struct Comm {
+struct CommRecord {
   uint64_t context = 0;  // 0: unused
   uint64_t parent = 0;   // context of the communicator that it was made from
   uint64_t caller = 0;   // where it was made
@@ -114,8 +114,8 @@ struct Record {
   std::atomic<uint64_t> comms{0};    // made so far
   std::atomic<bool> several{false};  // threads have called
   Thread threads[kThreads];
-  Comm comm[kComms];
-  Call ring[kCalls];  // returned calls, by number modulo kCalls
+  CommRecord comm[kComms];
+  CallRecord ring[kCalls];  // returned calls, by number modulo kCalls
 };
 static_assert(sizeof(Record) < 64 << 10);
 // Record::phase. Between MPI_Init and MPI_Finalize, behind it, and at the end of MPI_Init for a debugger.
@@ -164,7 +164,7 @@ namespace inside {
 // Of a thread that has not been asked yet whether it writes, and of one that does not. Both are
 // inside of a call for ever, so that whoever begins one asks a single question.
 extern Thread unasked, nobody;
-extern Call nowhere;  // what is noted of calls that are not recorded: never read
+extern CallRecord nowhere;  // what is noted of calls that are not recorded: never read
 // Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
 extern constinit thread_local Thread* thread __attribute__((tls_model("initial-exec")));
 extern std::atomic<Record*> record;  // of this process; calls of other threads may find it when it is made
@@ -183,10 +183,10 @@ struct [[gnu::may_alias]] Head {
   State state;
   uint8_t marks;
 };
-inline void set_head(Call& call, Head head) {
-  static_assert(offsetof(Call, state) == offsetof(Call, function) + offsetof(Head, state) &&
-                offsetof(Call, marks) == offsetof(Call, function) + offsetof(Head, marks) &&
-                offsetof(Call, function) % sizeof(Head) == 0);
+inline void set_head(CallRecord& call, Head head) {
+  static_assert(offsetof(CallRecord, state) == offsetof(CallRecord, function) + offsetof(Head, state) &&
+                offsetof(CallRecord, marks) == offsetof(CallRecord, function) + offsetof(Head, marks) &&
+                offsetof(CallRecord, function) % sizeof(Head) == 0);
   __atomic_store(reinterpret_cast<Head*>(&call.function), &head, __ATOMIC_RELAXED);
 }
 }  // namespace inside
@@ -204,7 +204,7 @@ inline Thread* thread() {
 
 // The call that this thread is in, to be enriched; nullptr where nothing is written. (Who is unasked or
 // nobody is inside of a call for ever, and of none.)
-inline Call* now() {
+inline CallRecord* now() {
   Thread* t = inside::thread;
   return t->inside ? t->call : nullptr;
 }
@@ -213,7 +213,7 @@ inline Call* now() {
 // calls must come one after the other, of one that comes while another thread is inside of `other`.
 struct Judge {
   void (*newcomer)(uint16_t function, const void* caller) = nullptr;
-  void (*overlap)(uint16_t function, const void* caller, const Call& other) = nullptr;
+  void (*overlap)(uint16_t function, const void* caller, const CallRecord& other) = nullptr;
 };
 // Once, before several threads can call.
 void set_judge(Judge judge, bool one_at_a_time);
@@ -231,7 +231,7 @@ void set_judge(Judge judge, bool one_at_a_time);
   const bool several = record.several.load(std::memory_order_relaxed);
   if (several && inside::one_at_a_time) [[unlikely]]
     inside::expect_alone(*t, function, caller);
-  Call& call = several ? t->now : record.ring[number % kCalls];
+  CallRecord& call = several ? t->now : record.ring[number % kCalls];
   set(call.number, number);
   set(call.caller, reinterpret_cast<uintptr_t>(caller));
   set(call.context, 0);
@@ -250,7 +250,7 @@ inline void end(Thread& t) {
     set(t.looks, 0);
     set(t.waits_for_count, 0);
   }
-  Call& call = *t.call;
+  CallRecord& call = *t.call;
   if (const uint64_t stamp = get(call.stamp)) {
     const uint64_t now = clock_now();
     set(t.returned, now);
@@ -263,22 +263,22 @@ inline void end(Thread& t) {
 }
 // ---- arguments of a call that this thread is in
 
-inline void mark(Call& call, uint8_t marks) {
+inline void mark(CallRecord& call, uint8_t marks) {
   set(call.marks, static_cast<uint8_t>(call.marks | marks));
 }
-inline void note_peer(Call& call, int peer, int tag) {
+inline void note_peer(CallRecord& call, int peer, int tag) {
   set(call.peer, peer);
   set(call.tag, tag);
 }
-inline void note_data(Call& call, int64_t count, uint64_t type) {
+inline void note_data(CallRecord& call, int64_t count, uint64_t type) {
   set(call.count, count);
   set(call.type, type);
 }
-inline void note_other_data(Call& call, int64_t count, uint64_t type) {
+inline void note_other_data(CallRecord& call, int64_t count, uint64_t type) {
   set(call.other_count, count);
   set(call.other_type, type);
 }
-inline void note_op(Call& call, uint64_t op) {
+inline void note_op(CallRecord& call, uint64_t op) {
   set(call.op, op);
 }
 
@@ -304,14 +304,14 @@ void waits();
 // For whom, if that is known: for so many of its own job, and of other ones.
 void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others);
 
-void comm_made(const Comm& comm);
+void comm_made(const CommRecord& comm);
 void comm_named(uint64_t context, std::string_view name);
 void comm_freed(uint64_t context);
 
 // ---- reading
 
 // "3 ranks", or of an intercommunicator "3 and 2 ranks".
-std::string ranks_text(const Comm& comm);
+std::string ranks_text(const CommRecord& comm);
 // What that function makes of a communicator's ranks: "a communicator", or "a persistent collective".
 const char* product_of(uint16_t function);
 
@@ -321,17 +321,17 @@ const char* product_of(uint16_t function);
 bool make_sound(Record& copy);
 
 // What a call in the record says.
-Call read(const Call& call);
+CallRecord read(const CallRecord& call);
 // What the thread does, or did last.
-Call latest_call(const Record& record, const Thread& thread);
+CallRecord latest_call(const Record& record, const Thread& thread);
 std::string_view name_of_function(uint16_t function);
 std::string name_of_datatype(uint64_t handle);
 std::string name_of_op(uint64_t handle);
-std::optional<Comm> find_comm(const Record& record, uint64_t context);  // nullopt: forgotten
+std::optional<CommRecord> find_comm(const Record& record, uint64_t context);  // nullopt: forgotten
 // The latest calls, the oldest first, without the one that is under way.
-int latest_calls(const Record& record, Call* into, int room);
+int latest_calls(const Record& record, CallRecord* into, int room);
 // "MPI_Bcast(count 4, MPI_INT, root 2)"
-std::string description(const Call& call);
+std::string description(const CallRecord& call);
 // How long ago, seen from the record's own node; -1: the stamp is 0.
 double seconds_since(const Record& record, uint64_t stamp);
 

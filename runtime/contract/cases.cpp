@@ -76,7 +76,7 @@ void Checker::report_of_call(Finding finding, Word word) {
     if (side.process == engine_.process()) {
       side.status = Status::started;
       side.word = word;
-      if (const flight::Call* call = flight::now()) side.call = flight::read(*call);
+      if (const flight::CallRecord* call = flight::now()) side.call = flight::read(*call);
       side.caller = code_address(side.call.caller);
     }
   advance();

@@ -61,7 +61,7 @@ Standstill::Means Checker::means_of_standstill() {
               [this](const engine::Blocked& blocked, BlockedThread& thread) TUTTI_ENGINE_OWNED {
                 describe(blocked, thread);
                 if (!blocked.call) return;
-                const flight::Call call = flight::latest_call(*flight::mine(), *blocked.call);
+                const flight::CallRecord call = flight::latest_call(*flight::mine(), *blocked.call);
                 const Ledger* ledger = call.serial ? find(call.context | 1) : nullptr;
                 if (!ledger) return;
                 thread.context = call.context;
@@ -240,13 +240,14 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
   side.host = record->host;
   side.call = flight::latest_call(*record, record->threads[0]);
   if (side.status == Status::started || side.status == Status::not_yet) {
-    const auto is_it = [&](const flight::Call& call) {
+    const auto is_it = [&](const flight::CallRecord& call) {
       return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) && call.serial == serial + 1;
     };
-    for (const flight::Call& place : record->ring)
-      if (const flight::Call call = flight::read(place); is_it(call)) side.call = call;
+    for (const flight::CallRecord& place : record->ring)
+      if (const flight::CallRecord call = flight::read(place); is_it(call)) side.call = call;
     for (const flight::Thread& thread : record->threads)
-      if (const flight::Call call = flight::latest_call(*record, thread); flight::get(thread.used) && is_it(call)) {
+      if (const flight::CallRecord call = flight::latest_call(*record, thread);
+          flight::get(thread.used) && is_it(call)) {
         side.call = call;
         side.status = Status::started;  // it may wait for what is said of the call before it starts
       }

@@ -109,7 +109,7 @@ void describe(const engine::Blocked& blocked, BlockedThread& thread) {
   const flight::Record* record = flight::mine();
   if (record) thread.host = record->host;
   if (!blocked.call) return;
-  const flight::Call call = flight::latest_call(*flight::mine(), *blocked.call);
+  const flight::CallRecord call = flight::latest_call(*flight::mine(), *blocked.call);
   thread.call = flight::description(call) + comm_text(call.context);
   CodeAddress caller = code_address(call.caller);
   thread.module = std::move(caller.module);

@@ -94,7 +94,7 @@ class Ledger {
 
   // A thread is inside a blocking call, `call` if it is known, until it leaves; others that come then
   // are one too many.
-  void enter(const flight::Call* call) TUTTI_ENGINE_OWNED { inside_ = call ? call : &kUnknownCall; }
+  void enter(const flight::CallRecord* call) TUTTI_ENGINE_OWNED { inside_ = call ? call : &kUnknownCall; }
   void leave() TUTTI_ENGINE_OWNED { inside_ = nullptr; }
   // This thread is about to start a call.
   void expect_nobody_inside() TUTTI_ENGINE_OWNED {
@@ -165,8 +165,8 @@ class Ledger {
   State state_ TUTTI_OWNERS = State::fine;
   std::atomic<bool> freed_{false};
   std::atomic<bool> fatal_{true};
-  static constexpr flight::Call kUnknownCall{};
-  const flight::Call* inside_ TUTTI_OWNERS = nullptr;
+  static constexpr flight::CallRecord kUnknownCall{};
+  const flight::CallRecord* inside_ TUTTI_OWNERS = nullptr;
   int error_class_ TUTTI_OWNERS = 0;
   std::string error_text_ TUTTI_OWNERS;
   mutable Mutex naming_;

@@ -34,7 +34,7 @@ std::string plural(size_t n, const char* one, const char* many) {
 }
 
 // "2 of MPI_INT"
-std::string data_text(const flight::Call& call) {
+std::string data_text(const flight::CallRecord& call) {
   const bool other = call.count < 0 && call.other_count >= 0;
   const int64_t count = other ? call.other_count : call.count;
   const std::string type = flight::name_of_datatype(other ? call.other_type : call.type);
@@ -47,7 +47,7 @@ std::string verb(const Party& party, const Ledger& ledger, const std::string& na
 
 // "root 2"; between two groups each rank says what the root is to it.
 std::string root_text(const Party& party) {
-  const flight::Call& call = party.sides[0]->call;
+  const flight::CallRecord& call = party.sides[0]->call;
   if (call.peer_is() != flight::PeerIs::root) return fmt::format("root {}", root_of(party.word));
   if (call.peer == MPI_ROOT) return "root MPI_ROOT";
   if (call.peer == MPI_PROC_NULL) return "root MPI_PROC_NULL";
@@ -70,7 +70,7 @@ std::string op_text(const Party& party, const Party& other) {
   const bool of_users = op_of(party.word) >= kUserOpInOrder && op_of(other.word) >= kUserOpInOrder;
   if (of_users)
     return op_of(party.word) == kUserOp ? "an operation that commutes" : "an operation that does not commute";
-  const flight::Call& call = party.sides[0]->call;
+  const flight::CallRecord& call = party.sides[0]->call;
   return call.state == flight::State::none ? "another operation" : flight::name_of_op(call.op);
 }
 
@@ -350,16 +350,16 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   return true;
 }
 
-void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& their_call) {
-  const flight::Call* mine = flight::now();
-  const flight::Call theirs = flight::read(their_call);
+void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::CallRecord& their_call) {
+  const flight::CallRecord* mine = flight::now();
+  const flight::CallRecord theirs = flight::read(their_call);
   const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0), code_address(theirs.caller),
                                    code_address(ledger.origin().caller)};
   const std::vector<std::string> places = source_places(addresses);
-  const auto name = [](const flight::Call* call) {
+  const auto name = [](const flight::CallRecord* call) {
     return call && call->number ? std::string(flight::name_of_function(call->function)) : std::string("a call of MPI");
   };
-  const auto line = [&](const char* who, const flight::Call* call, const std::string& place) {
+  const auto line = [&](const char* who, const flight::CallRecord* call, const std::string& place) {
     return fmt::format("{}: {} at {}", who,
                        call && call->number ? flight::description(flight::read(*call)) : "a call of MPI", place);
   };

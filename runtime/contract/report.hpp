@@ -40,7 +40,7 @@ struct Side {
   int process = -1;
   Status status = Status::silent;
   Word word = 0;
-  flight::Call call;  // of that serial; else what the rank is doing now
+  flight::CallRecord call;  // of that serial; else what the rank is doing now
   CodeAddress caller;
   std::string host;
 };
@@ -49,7 +49,7 @@ struct Side {
 struct Details {
   Status status;
   Word word;
-  flight::Call call;
+  flight::CallRecord call;
   uint64_t offset;
   char module[512];
   char host[64];
@@ -69,7 +69,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
 
 // The same of two threads of this rank that are inside collective calls of one communicator: this
 // one, and one in `theirs`.
-void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& theirs);
+void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::CallRecord& theirs);
 
 // The sentence on the first line, the details below.
 std::string text_of(const Finding& finding);

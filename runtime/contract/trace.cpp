@@ -13,12 +13,12 @@ constexpr std::chrono::milliseconds kAnswerTime{700};
 
 // The latest of the calls that `rate` gives most; nobody is rated 0.
 template <class Rate>
-flight::Call best_call(Rate&& rate) {
-  flight::Call best;
+flight::CallRecord best_call(Rate&& rate) {
+  flight::CallRecord best;
   const flight::Record* record = flight::mine();
   if (!record) return best;
   int best_rate = 0;
-  const auto look_at = [&](const flight::Call& call) {
+  const auto look_at = [&](const flight::CallRecord& call) {
     if (call.state == flight::State::none) return;
     const int rated = rate(call);
     if (rated < best_rate || rated == 0) return;
@@ -26,7 +26,7 @@ flight::Call best_call(Rate&& rate) {
     best_rate = rated;
     best = call;
   };
-  for (const flight::Call& place : record->ring) look_at(flight::read(place));
+  for (const flight::CallRecord& place : record->ring) look_at(flight::read(place));
   for (const flight::Thread& thread : record->threads)
     if (flight::get(thread.used)) look_at(flight::latest_call(*record, thread));
   return best;
@@ -68,7 +68,7 @@ void Trace::question(int from, uint32_t number, std::span<const std::byte> bytes
   if (bytes.size() != sizeof sent) return;
   std::memcpy(&sent, bytes.data(), sizeof sent);
   Side side;
-  side.call = best_call([&](const flight::Call& call) {
+  side.call = best_call([&](const flight::CallRecord& call) {
     const bool goes_there = call.peer_is() == flight::PeerIs::dest && call.peer == sent.dest && call.tag == sent.tag &&
                             call.context == sent.context;
     return goes_there ? may_have_sent_(call, sent.bytes, sent.pattern) : 0;
@@ -88,8 +88,8 @@ void Trace::answer(uint32_t number, std::span<const std::byte> bytes) {
   at->second = unpack(details);
 }
 
-flight::Call receiving_call(uint64_t context, int source, int tag, uint64_t type) {
-  return best_call([&](const flight::Call& call) {
+flight::CallRecord receiving_call(uint64_t context, int source, int tag, uint64_t type) {
+  return best_call([&](const flight::CallRecord& call) {
     if (call.context != context) return 0;
     if (call.peer_is() == flight::PeerIs::source)  // a receive alone
       return call.peer == source && call.tag == tag && call.type == type ? 2 : 0;

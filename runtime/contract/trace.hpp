@@ -34,7 +34,7 @@ struct Sent {
 
 // May this call have sent so many bytes of types with this pattern? 0: no; 1: nobody knows; 2: they are
 // what it names.
-using MayHaveSent = int (*)(const flight::Call& call, int64_t bytes, uint16_t pattern);
+using MayHaveSent = int (*)(const flight::CallRecord& call, int64_t bytes, uint16_t pattern);
 
 class Trace {
  public:
@@ -64,6 +64,6 @@ class Trace {
 
 // The latest call of this process that has received, or wants to receive, into elements of this type
 // from that source with that tag, as the call named them; state `none`: it is not found.
-flight::Call receiving_call(uint64_t context, int source, int tag, uint64_t type);
+flight::CallRecord receiving_call(uint64_t context, int source, int tag, uint64_t type);
 
 }  // namespace tutti::contract

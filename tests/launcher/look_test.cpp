@@ -79,7 +79,7 @@ TEST(Look, TextsWithoutAnEndAndWithEscapesAreTamed) {
   fill(record.job, (kJob + "\x1b[2J").c_str());
   fill(record.host, "h\xc2\x9b");
   fill(record.program, "p\n\r");
-  flight::Comm& comm = record.comm[0];
+  flight::CommRecord& comm = record.comm[0];
   comm.context = 7;
   comm.size = 4;
   fill(comm.name, "\x1b]0;title\x07");
@@ -132,10 +132,10 @@ TEST(Look, NumbersAtTheirEndsAreEndured) {
     thread.number = UINT64_MAX;
     thread.waits_for_count = INT32_MIN;
     thread.looks_function = UINT16_MAX;
-    thread.call = reinterpret_cast<flight::Call*>(1);
+    thread.call = reinterpret_cast<flight::CallRecord*>(1);
     std::ranges::fill(thread.waits_for, INT32_MIN);
   }
-  for (flight::Call& call : record.ring)
+  for (flight::CallRecord& call : record.ring)
     call = {.number = UINT64_MAX,
             .caller = UINT64_MAX,
             .count = INT64_MIN,
@@ -151,7 +151,7 @@ TEST(Look, NumbersAtTheirEndsAreEndured) {
   ASSERT_EQ(ranks.size(), 1U);
   EXPECT_TRUE(ranks[0].waits_for.empty());
   EXPECT_FALSE(all_texts(ranks).empty());
-  std::vector<flight::Call> calls(flight::kCalls);
+  std::vector<flight::CallRecord> calls(flight::kCalls);
   EXPECT_LE(flight::latest_calls(record, calls.data(), flight::kCalls), flight::kCalls);
   EXPECT_EQ(flight::latest_calls(record, calls.data(), -1), 0);
 }
@@ -177,7 +177,7 @@ void spoil(Bytes& bytes, std::mt19937_64& random) {
 
 TEST(Look, AnyRecordIsReadToItsEnd) {
   std::mt19937_64 random(4711);
-  std::vector<flight::Call> calls(flight::kCalls);
+  std::vector<flight::CallRecord> calls(flight::kCalls);
   for (int round = 0; round < 3000; ++round) {
     Bytes bytes;
     spoil(bytes, random);

@@ -182,8 +182,8 @@ void find_places() {
 // ---- which call of MPI
 
 void find_call() {
-  record.call = flight::Call();
-  record.comm = flight::Comm();
+  record.call = flight::CallRecord();
+  record.comm = flight::CommRecord();
   caller_address = 0;
   const flight::Record* const flown = flight::mine();
   if (!flown) return;
@@ -196,12 +196,12 @@ void find_call() {
   } else {
     record.of_another_thread = 1;
     const uint64_t number = flown->calls.load(std::memory_order_relaxed);
-    const flight::Call latest = flight::read(flown->ring[number % flight::kCalls]);
+    const flight::CallRecord latest = flight::read(flown->ring[number % flight::kCalls]);
     if (latest.number == number) record.call = latest;
   }
   if (record.call.number && record.call.caller && !caller_address) caller_address = record.call.caller - 1;
   if (record.call.context == 0) return;
-  for (const flight::Comm& comm : flown->comm)
+  for (const flight::CommRecord& comm : flown->comm)
     if (flight::get(comm.context) == record.call.context) record.comm = flight::copy_of(comm);
 }
 
@@ -291,7 +291,7 @@ int make_file() {
 
 // Whether the file is of a program that the rank has run (system()), which has not called MPI, and this process has.
 bool is_of_helper() {
-  flight::Call theirs;
+  flight::CallRecord theirs;
   const int fd = ::open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return false;
   const ssize_t n = ::pread(fd, &theirs, sizeof theirs, offsetof(Record, call));

@@ -33,8 +33,8 @@ struct Record {
   int64_t when;                  // nanoseconds of CLOCK_MONOTONIC
   int32_t frames;                // of `frame`, the innermost first
   int32_t of_another_thread;     // the call is not one of the thread that has crashed
-  flight::Call call;             // number 0: none is known
-  flight::Comm comm;             // that it is on; context 0: not known
+  flight::CallRecord call;       // number 0: none is known
+  flight::CommRecord comm;       // that it is on; context 0: not known
   uint64_t looks;                // as flight::Thread has them
   uint64_t looks_function;
   Place caller;  // of the call, or of the one that looks

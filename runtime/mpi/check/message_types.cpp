@@ -72,8 +72,8 @@ std::string map_text(const Datatype& type) {
 // which has found it complete, and the call that has sent it.
 void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_receive) TUTTI_ENGINE_OWNED {
   if (!in_receive && !keeps_what_is_gone) {  // else it is known of the request
-    const flight::Call receive = contract::receiving_call(wanted.comm.context(), wanted.source, wanted.tag,
-                                                          reinterpret_cast<uintptr_t>(wanted.type.handle));
+    const flight::CallRecord receive = contract::receiving_call(wanted.comm.context(), wanted.source, wanted.tag,
+                                                                reinterpret_cast<uintptr_t>(wanted.type.handle));
     if (receive.state != flight::State::none)
       mentions().push_back({.text = "it was received by",
                             .call = flight::description(receive),
@@ -151,7 +151,7 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, A
   return error;
 }
 
-int may_have_sent(const flight::Call& call, int64_t bytes, Pattern pattern) {
+int may_have_sent(const flight::CallRecord& call, int64_t bytes, Pattern pattern) {
   constexpr int kNo = 0, kPerhaps = 1, kYes = 2;
   if (call.count < 0 || call.type >= kFirstAddress) return kPerhaps;
   const Datatype* type = HandleOf<Datatype>::predefined(call.type);

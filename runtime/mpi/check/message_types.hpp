@@ -57,7 +57,7 @@ inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& want
 }
 
 // contract::MayHaveSent.
-int may_have_sent(const flight::Call& call, int64_t bytes, Pattern pattern);
+int may_have_sent(const flight::CallRecord& call, int64_t bytes, Pattern pattern);
 
 // Both sides of one call, of which the standard wants one signature, and which have equally many bytes.
 inline bool differ_in_types(const Datatype& one, const Datatype& other) {

@@ -70,7 +70,8 @@ PersistentCollective::PersistentCollective(const Arguments& from_program, Resolv
   channel_.rank = comm.hidden.rank;
   channel_.peers = comm.hidden.peers;
   channel_.sides = comm.hidden.sides;
-  if (const flight::Call* made_by = flight::now()) origin_ = {made_by->function, made_by->caller, made_by->context};
+  if (const flight::CallRecord* made_by = flight::now())
+    origin_ = {made_by->function, made_by->caller, made_by->context};
   comm.note_context(context);
   if (comm.hidden.ledger) channel_.ledger = comm.checker()->open(channel_, origin_, kKeptStarts);
 }

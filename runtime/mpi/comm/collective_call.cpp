@@ -32,7 +32,7 @@ using coll::Collective;
 // This thread is inside a blocking call.
 class Inside {
  public:
-  Inside(contract::Ledger* ledger, const flight::Call* call) TUTTI_ENGINE_OWNED : ledger_(ledger) {
+  Inside(contract::Ledger* ledger, const flight::CallRecord* call) TUTTI_ENGINE_OWNED : ledger_(ledger) {
     if (ledger_) ledger_->enter(call);
   }
   ~Inside() TUTTI_ENGINE_OWNED {
@@ -67,8 +67,8 @@ Error settle(const engine::Channel& channel) {
   return ledger.broken() ? ledger.error() : Error();
 }
 
-const flight::Call* note_serial(const engine::Channel& channel) {
-  flight::Call* call = flight::now();
+const flight::CallRecord* note_serial(const engine::Channel& channel) {
+  flight::CallRecord* call = flight::now();
   if (!call) return nullptr;
   flight::set(call->context, channel.context & ~uint64_t{1});
   flight::set(call->serial, channel.next_serial + 1);

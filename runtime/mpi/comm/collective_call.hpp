@@ -34,7 +34,7 @@ Error settle_first(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 // nothing, or has only been reported.
 [[gnu::cold]] Error settle(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 // For the flight record: the call that this thread is in is the channel's next.
-const flight::Call* note_serial(const engine::Channel& channel);
+const flight::CallRecord* note_serial(const engine::Channel& channel);
 void tell(const Comm& comm, engine::Happening what) TUTTI_ENGINE_OWNED;
 // An execution of a new call; an error if it is refused.
 Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call) TUTTI_ENGINE_OWNED;

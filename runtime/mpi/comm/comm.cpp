@@ -88,7 +88,7 @@ void Comm::set_context(uint64_t context) {
   note_context(context);
   if (context == engine::kNoContext || !process.checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
-  const flight::Call* made_by = flight::now();
+  const flight::CallRecord* made_by = flight::now();
   contract::Origin origin;
   if (made_by)
     origin = {made_by->function, made_by->caller, made_by->context};
@@ -247,7 +247,7 @@ void note_freed(Comm& comm, Function function) {
   if (!comm.hidden.ledger) return;
   const Engine::Guard own(comm.engine());
   const uint32_t serial = comm.hidden.next_serial++;
-  if (flight::Call* call = flight::now()) {
+  if (flight::CallRecord* call = flight::now()) {
     flight::set(call->context, comm.context());
     flight::set(call->serial, serial + 1);
   }

@@ -96,9 +96,9 @@ void judge_newcomer(uint16_t function, const void* caller) {
        {place_of(function, caller)});
 }
 
-void judge_overlap(uint16_t function, const void* caller, const flight::Call& other) {
+void judge_overlap(uint16_t function, const void* caller, const flight::CallRecord& other) {
   if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
-  const flight::Call theirs = flight::read(other);
+  const flight::CallRecord theirs = flight::read(other);
   if (theirs.function == static_cast<uint16_t>(Function::Abort)) return;
   if (callers != Callers::one_at_a_time) return;
   tell(intro(function) +

@@ -25,7 +25,7 @@ std::string on_text(const HasErrhandler* on) {
 }  // namespace
 
 CallSite here() {
-  if (const flight::Call* call = flight::now()) return {call->function, call->caller};
+  if (const flight::CallRecord* call = flight::now()) return {call->function, call->caller};
   return unrecorded();
 }
 
@@ -57,7 +57,7 @@ std::vector<std::string> story_of(CallSite place, const HasErrhandler* on, std::
     addresses.push_back(mention.call.empty() ? code_address(mention.place.caller) : mention.address);
   const std::vector<std::string> places = source_places(addresses);
 
-  const flight::Call* call = flight::now();
+  const flight::CallRecord* call = flight::now();
   const bool known = call && call->function == place.function && call->caller == place.caller;
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
