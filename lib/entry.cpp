@@ -32,7 +32,7 @@ bool refuse(Error error) {
 }
 
 // Surely: it is known of the handle, or others still refer to the object.
-bool is_freed(const void* handle, const Kind& kind) {
+bool is_freed(const void* handle, const HandleKind& kind) {
   if (const auto known = mpi::inventory::history_of(handle)) return known->tag == kind.tag && known->is_freed;
   const auto value = reinterpret_cast<uintptr_t>(handle);
   return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
@@ -46,7 +46,7 @@ bool Entry::not_running() {
   return refuse(failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize"));
 }
 
-bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argument) {
+bool Entry::bad_handle(const HandleKind& kind, const void* handle, const char* argument) {
   if (kind.tag == mpi::Tag::comm && (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF))
     return refuse(failure(kind.error_class,
                           "{} is there between MPI_Init and MPI_Finalize alone: sessions make communicators by "

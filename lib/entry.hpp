@@ -39,37 +39,37 @@
 namespace tutti::lib {
 
 // How errors speak of a type of handle.
-struct Kind {
+struct HandleKind {
   int error_class;
   const char* what;
   const void* null;
   mpi::Tag tag;
 };
 template <class T>
-inline const Kind kKind{};
+inline const HandleKind kHandleKind{};
 template <>
-inline const Kind kKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL, mpi::Tag::comm};
+inline const HandleKind kHandleKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL, mpi::Tag::comm};
 template <>
-inline const Kind kKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL, mpi::Tag::datatype};
+inline const HandleKind kHandleKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL, mpi::Tag::datatype};
 template <>
-inline const Kind kKind<mpi::Op>{MPI_ERR_OP, "operation", MPI_OP_NULL, mpi::Tag::op};
+inline const HandleKind kHandleKind<mpi::Op>{MPI_ERR_OP, "operation", MPI_OP_NULL, mpi::Tag::op};
 template <>
-inline const Kind kKind<mpi::Group>{MPI_ERR_GROUP, "group", MPI_GROUP_NULL, mpi::Tag::group};
+inline const HandleKind kHandleKind<mpi::Group>{MPI_ERR_GROUP, "group", MPI_GROUP_NULL, mpi::Tag::group};
 template <>
-inline const Kind kKind<mpi::Errhandler>{MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL,
-                                         mpi::Tag::errhandler};
+inline const HandleKind kHandleKind<mpi::Errhandler>{MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL,
+                                                     mpi::Tag::errhandler};
 template <>
-inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL, mpi::Tag::info};
+inline const HandleKind kHandleKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL, mpi::Tag::info};
 template <>
-inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL, mpi::Tag::request};
+inline const HandleKind kHandleKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL, mpi::Tag::request};
 template <>
-inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL, mpi::Tag::message};
+inline const HandleKind kHandleKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL, mpi::Tag::message};
 template <>
-inline const Kind kKind<mpi::Window>{MPI_ERR_WIN, "window", MPI_WIN_NULL, mpi::Tag::win};
+inline const HandleKind kHandleKind<mpi::Window>{MPI_ERR_WIN, "window", MPI_WIN_NULL, mpi::Tag::win};
 template <>
-inline const Kind kKind<mpi::File>{MPI_ERR_FILE, "file", MPI_FILE_NULL, mpi::Tag::file};
+inline const HandleKind kHandleKind<mpi::File>{MPI_ERR_FILE, "file", MPI_FILE_NULL, mpi::Tag::file};
 template <>
-inline const Kind kKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL, mpi::Tag::session};
+inline const HandleKind kHandleKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL, mpi::Tag::session};
 
 // A procedure of Fortran calls the entry point from inside its library; what is to be told is where the procedure
 // was called. It sets this for as long as it runs (tutti_caller() below), and nobody else does.
@@ -133,7 +133,7 @@ class Entry {
   bool comm(mpi::Comm*& object, MPI_Comm handle, const char* argument) {
     object = mpi::resolve<mpi::Comm>(handle);
     if (!object && !(object = mpi::resolve_in_callback<mpi::Comm>(handle))) [[unlikely]]
-      return bad_handle(kKind<mpi::Comm>, handle, argument);
+      return bad_handle(kHandleKind<mpi::Comm>, handle, argument);
     if (!on_) on_ = object;
     return true;
   }
@@ -141,7 +141,7 @@ class Entry {
   bool win(mpi::Window*& object, MPI_Win handle, const char* argument) {
     object = mpi::resolve<mpi::Window>(handle);
     return (object || (object = mpi::resolve_in_callback<mpi::Window>(handle)) ||
-            bad_handle(kKind<mpi::Window>, handle, argument)) &&
+            bad_handle(kHandleKind<mpi::Window>, handle, argument)) &&
            set_window(object);
   }
   bool held_win(MPI_Win* handle, const char* argument) {
@@ -157,7 +157,7 @@ class Entry {
     no_file();
     object = mpi::resolve<mpi::File>(handle);
     if (!object && !(object = mpi::resolve_in_callback<mpi::File>(handle))) [[unlikely]]
-      return bad_handle(kKind<mpi::File>, handle, argument);
+      return bad_handle(kHandleKind<mpi::File>, handle, argument);
     file_ = object;
     return true;
   }
@@ -177,7 +177,7 @@ class Entry {
   bool handle(T*& object, typename mpi::HandleOf<T>::type handle, const char* argument) {
     object = mpi::resolve<T>(handle);
     if (!object && !(object = mpi::resolve_in_callback<T>(handle))) [[unlikely]]
-      return bad_handle(kKind<T>, handle, argument);
+      return bad_handle(kHandleKind<T>, handle, argument);
     // Errors of calls on groups are raised on the session that they are of (the standard, section 9.3).
     if constexpr (std::is_same_v<T, mpi::Group>)
       if (!other_) other_ = object->session.get();
@@ -196,7 +196,7 @@ class Entry {
   // A handle by address, for the functions that free or change it.
   template <class T>
   bool held(typename mpi::HandleOf<T>::type* handle, const char* argument) {
-    return pointer(handle, argument) && (mpi::resolve<T>(*handle) || bad_handle(kKind<T>, *handle, argument));
+    return pointer(handle, argument) && (mpi::resolve<T>(*handle) || bad_handle(kHandleKind<T>, *handle, argument));
   }
   // A request may be MPI_REQUEST_NULL here: only some functions refuse it.
   bool request(const MPI_Request* handle, const char* argument) {
@@ -204,12 +204,12 @@ class Entry {
   }
   bool request(MPI_Request handle, const char* argument) {
     return handle == MPI_REQUEST_NULL || mpi::resolve<mpi::Request>(handle) ||
-           bad_handle(kKind<mpi::Request>, handle, argument);
+           bad_handle(kHandleKind<mpi::Request>, handle, argument);
   }
   // Their class is known to point-to-point communication alone, their tag suffices here.
   bool message(const MPI_Message* handle, const char* argument) {
     return pointer(handle, argument) && (*handle == MPI_MESSAGE_NO_PROC || is_message(*handle) ||
-                                         bad_handle(kKind<mpi::Message>, *handle, argument));
+                                         bad_handle(kHandleKind<mpi::Message>, *handle, argument));
   }
 
   // --- values
@@ -301,7 +301,7 @@ class Entry {
   }
   // Each keeps its sentence for raise_refusal(), and returns false.
   [[gnu::cold]] static bool not_running();
-  [[gnu::cold]] static bool bad_handle(const Kind& kind, const void* handle, const char* argument);
+  [[gnu::cold]] static bool bad_handle(const HandleKind& kind, const void* handle, const char* argument);
   [[gnu::cold]] static bool uncommitted(const mpi::Datatype& type, const char* argument);
   [[gnu::cold]] static bool bad_count(int64_t count, const char* argument);
   [[gnu::cold]] static bool bad_tag(int tag, const char* argument);

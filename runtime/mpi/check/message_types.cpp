@@ -127,7 +127,7 @@ bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
   return beginning != 0 && beginning != outcome.pattern;
 }
 
-Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
+Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, AskedFrom from) {
   if (outcome.mpi_class != MPI_ERR_TYPE) return failure_of(outcome);
   const Comm& comm = wanted.comm;
   const bool lenient = !strict && (is_one_byte(outcome.pattern) || is_one_byte(wanted.type.pattern)) &&
@@ -141,13 +141,13 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, A
                         comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
   if (!lenient && !type_comparison.report_only && !comm.errhandler->ends_job()) return error;
   engine::Engine& engine = comm.engine();
-  if (from == Asked::unowned) engine.enter();
-  if (from != Asked::in_pass) mention_both(outcome, wanted, from == Asked::in_receive);
+  if (from == AskedFrom::unowned) engine.enter();
+  if (from != AskedFrom::in_pass) mention_both(outcome, wanted, from == AskedFrom::in_receive);
   if (lenient)
     error = tolerated(Tolerated::one_byte_types, std::move(error), &comm);
   else if (type_comparison.report_only)
     error = report_alone(std::move(error), &comm);
-  if (from == Asked::unowned) engine.leave();
+  if (from == AskedFrom::unowned) engine.leave();
   return error;
 }
 

@@ -45,12 +45,12 @@ struct Wanted {
 
 // From where the error of a receive is asked for: by a call that completes it, which does not own the engine; by
 // the blocking call that has received, which does; or in the midst of a pass, where nobody can be asked for more.
-enum class Asked : uint8_t { unowned, in_receive, in_pass };
+enum class AskedFrom : uint8_t { unowned, in_receive, in_pass };
 // The error of a receive that is over; where findings are only to be reported, none but the report. Not proven: it
 // takes the engine where it is not owned.
 [[gnu::cold]] Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted,
-                                       Asked from) TUTTI_NOT_PROVEN;
-inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
+                                       AskedFrom from) TUTTI_NOT_PROVEN;
+inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& wanted, AskedFrom from) {
   if (outcome.mpi_class == MPI_SUCCESS) [[likely]]
     return {};
   return failure_of_receive(outcome, wanted, from);

@@ -25,14 +25,14 @@ struct Graph {
   std::vector<int> edges;
 };
 
-// This rank's part of a distributed graph; the neighbours are in Topology::edges. No weights: it was
+// This rank's part of a distributed graph; the neighbours are in VirtualTopology::edges. No weights: it was
 // made with MPI_UNWEIGHTED.
 struct DistributedGraph {
   bool weighted = false;
   std::vector<int> source_weights, destination_weights;
 };
 
-struct Topology {
+struct VirtualTopology {
   std::variant<Cartesian, Graph, DistributedGraph> kind;
   coll::Edges edges;  // of this rank, as neighbourhood collectives use them
   // Of a graph that MPI_Graph_create was given: a rank whose edges to this one are not as many as this one's to it, so

@@ -30,7 +30,8 @@ Error check_start(Request& made, std::initializer_list<BufferUse> uses) {
 Error receive_status(RecvOperation& op, const Comm& comm, const Datatype& type, MPI_Status* status) {
   compare_types(op.outcome, type);
   if (status) fill_status(*status, op.outcome);
-  return error_of_receive(op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag}, Asked::in_receive);
+  return error_of_receive(op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag},
+                          AskedFrom::in_receive);
 }
 
 Message* HandleOf<Message>::predefined(uintptr_t) {

@@ -27,9 +27,9 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     over(op);
   }
   void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
-  Error error() const override { return error_asked(Asked::unowned); }
-  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_asked(Asked::in_pass); }
-  Error error_asked(Asked from) const {
+  Error error() const override { return error_asked(AskedFrom::unowned); }
+  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_asked(AskedFrom::in_pass); }
+  Error error_asked(AskedFrom from) const {
     return error_of_receive(op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, from);
   }
   Error cancel() override TUTTI_ENGINE_OWNED {
@@ -85,7 +85,7 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
                             outcome, true)) {
       if (status) fill_status(*status, outcome);
       compare_types(outcome, type);
-      return error_of_receive(outcome, {comm, type, count, source, tag}, Asked::in_receive);
+      return error_of_receive(outcome, {comm, type, count, source, tag}, AskedFrom::in_receive);
     }
   }
   Blocking<RecvOperation> receive;

@@ -48,9 +48,9 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
   void fill(MPI_Status& status) const override {
     receives_ ? fill_status(status, receive.outcome) : fill_proc_null(status);
   }
-  Error error() const override { return error_of_both(Asked::unowned); }
-  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_of_both(Asked::in_pass); }
-  Error error_of_both(Asked from) const {
+  Error error() const override { return error_of_both(AskedFrom::unowned); }
+  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_of_both(AskedFrom::in_pass); }
+  Error error_of_both(AskedFrom from) const {
     if (receives_)
       if (Error e = error_of_receive(
               receive.outcome, {*comm, *received_, receive.payload.count, receive.match.source, receive.match.tag},

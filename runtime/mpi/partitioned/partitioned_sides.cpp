@@ -289,7 +289,7 @@ Error Receive::error(bool in_pass) const {
   if (const engine::Outcome outcome = all_of_it(); outcome.mpi_class == MPI_ERR_TYPE)
     return error_of_receive(outcome,
                             {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
-                            in_pass ? Asked::in_pass : Asked::unowned);
+                            in_pass ? AskedFrom::in_pass : AskedFrom::unowned);
   if (failed_ == MPI_SUCCESS) return {};
   return failure(failed_, "a partition could not be carried; the line above says why");
 }

@@ -115,7 +115,7 @@ void watch_liveness(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-Deadline deadline_of(Patience patience) {
+Deadline deadline_of(TimeLimit patience) {
   return patience ? Deadline(std::chrono::steady_clock::now() + *patience) : std::nullopt;
 }
 
@@ -203,7 +203,7 @@ Result<std::shared_ptr<Port>> Port::open() {
 // Where nobody may go yet for others to come.
 constexpr auto kRest = std::chrono::milliseconds(100);
 
-Result<Socket> Port::accept(int or_else, Patience patience) {
+Result<Socket> Port::accept(int or_else, TimeLimit patience) {
   const Deadline deadline = deadline_of(patience);
   const auto in_vain = [&] {
     return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows",
@@ -249,7 +249,7 @@ Result<bool> Port::greet(int or_else, Deadline deadline) {
   return n == 1 && all[1].revents != 0;
 }
 
-Result<Socket> connect_to_port(const std::string& text, Patience patience) {
+Result<Socket> connect_to_port(const std::string& text, TimeLimit patience) {
   Result<PortName> name = PortName::parse(text);
   if (!name) return std::move(name).error();
   std::vector<std::string> addresses = name->addresses;

@@ -29,7 +29,7 @@ struct PortName {
   static Result<PortName> parse(std::string_view text);  // an error says what is no port's name
 };
 
-using Patience = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
+using TimeLimit = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
 
 class Greetings;
 
@@ -42,7 +42,7 @@ class Port {
   const std::string& name() const { return name_; }
   // The next one who knows the secret. `or_else`: a descriptor that becomes readable when it is no use to wait any
   // longer, or -1; then the result is an empty socket. `patience`: an error if nobody has come by then.
-  Result<Socket> accept(int or_else = -1, Patience patience = std::nullopt);
+  Result<Socket> accept(int or_else = -1, TimeLimit patience = std::nullopt);
 
  private:
   Result<bool> greet(int or_else, Deadline deadline);
@@ -54,6 +54,6 @@ class Port {
 };
 
 // An error that says why nobody can be reached there, or that nobody has accepted in time.
-Result<Socket> connect_to_port(const std::string& name, Patience patience = std::nullopt);
+Result<Socket> connect_to_port(const std::string& name, TimeLimit patience = std::nullopt);
 
 }  // namespace tutti::mpi

@@ -58,7 +58,7 @@ Error give(Result<Ref<Comm>> made, MPI_Comm* handle) {
 }
 
 // What the hint `timeout` says, in seconds.
-Result<Patience> patience_of(const Info* info, Patience without) {
+Result<TimeLimit> patience_of(const Info* info, TimeLimit without) {
   const std::optional<std::string> given = info ? info->get("timeout") : std::nullopt;
   if (!given) return without;
   int seconds = 0;
@@ -67,7 +67,7 @@ Result<Patience> patience_of(const Info* info, Patience without) {
   if (problem != std::errc() || stop != end || seconds < 1)
     return failure(MPI_ERR_INFO_VALUE, "the hint 'timeout' is '{}', which is no number of seconds (argument info)",
                    *given);
-  return Patience(std::chrono::seconds(seconds));
+  return TimeLimit(std::chrono::seconds(seconds));
 }
 
 void copy_out(const std::string& name, char* into) {
@@ -127,7 +127,7 @@ Error comm_accept(const char* port_name, Info* info, int root, Comm& comm, MPI_C
                             if (!port)
                               return failure(MPI_ERR_PORT,
                                              "the root has opened no such port, or has closed it (argument port_name)");
-                            Result<Patience> patience = patience_of(info, std::nullopt);
+                            Result<TimeLimit> patience = patience_of(info, std::nullopt);
                             if (!patience) return std::move(patience).error();
                             return port->accept(-1, *patience);
                           }),
@@ -139,8 +139,8 @@ Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_
   return give(join_groups(comm, root, false, Function::Comm_connect,
                           [&]() -> Result<Socket> {
                             if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
-                            Result<Patience> patience =
-                                patience_of(info, ports().patience.count() ? Patience(ports().patience) : std::nullopt);
+                            Result<TimeLimit> patience = patience_of(
+                                info, ports().patience.count() ? TimeLimit(ports().patience) : std::nullopt);
                             if (!patience) return std::move(patience).error();
                             return connect_to_port(port_name, *patience);
                           }),

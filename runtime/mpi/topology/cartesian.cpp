@@ -77,7 +77,7 @@ void arrange(Comm& comm, std::vector<int> dims, std::vector<char> periodic) {
   Cartesian grid{std::move(dims), std::move(periodic), {}};
   grid.coordinates = coordinates_of(grid.dims, comm.rank());
   coll::Edges edges = edges_of(grid);
-  comm.topology = std::make_shared<const Topology>(Topology{std::move(grid), std::move(edges)});
+  comm.topology = std::make_shared<const VirtualTopology>(VirtualTopology{std::move(grid), std::move(edges)});
 }
 
 Result<const Cartesian*> grid_of(const Comm& comm) {

@@ -266,12 +266,12 @@ Error make(Comm& comm, Function function, bool weighted, bool reorder, Vertex mi
   DistributedGraph graph{weighted, std::move(mine.source_weights), std::move(mine.destination_weights)};
   coll::Edges edges{std::move(mine.destinations), std::move(mine.sources), {}};
   for (size_t i = 0; i < edges.sources.size(); ++i) edges.receiving.push_back(static_cast<int>(i));
-  resolve<Comm>(*made)->topology = std::make_shared<const Topology>(
-      Topology{.kind = std::move(graph), .edges = std::move(edges), .one_sided = std::move(one_sided)});
+  resolve<Comm>(*made)->topology = std::make_shared<const VirtualTopology>(
+      VirtualTopology{.kind = std::move(graph), .edges = std::move(edges), .one_sided = std::move(one_sided)});
   return {};
 }
 
-Result<const Topology*> topology_of(const Comm& comm) {
+Result<const VirtualTopology*> topology_of(const Comm& comm) {
   if (!comm.topology || !comm.topology->distributed())
     return failure(MPI_ERR_TOPOLOGY, "the communicator has no distributed graph topology (argument comm)");
   return comm.topology.get();
@@ -350,7 +350,7 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
 }
 
 Error dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int* weighted) {
-  Result<const Topology*> topology = topology_of(comm);
+  Result<const VirtualTopology*> topology = topology_of(comm);
   if (!topology) return std::move(topology).error();
   *indegree = static_cast<int>((*topology)->edges.sources.size());
   *outdegree = static_cast<int>((*topology)->edges.destinations.size());
@@ -360,9 +360,9 @@ Error dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int*
 
 Error dist_graph_neighbors(Comm& comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
                            int* destinations, int* destweights) {
-  Result<const Topology*> found = topology_of(comm);
+  Result<const VirtualTopology*> found = topology_of(comm);
   if (!found) return std::move(found).error();
-  const Topology& topology = **found;
+  const VirtualTopology& topology = **found;
   const auto give = [](const std::vector<int>& from, int most, int* to, const char* argument) -> Error {
     const size_t n = std::min(from.size(), static_cast<size_t>(most));
     if (n == 0) return {};

@@ -76,7 +76,7 @@ int best_place(const Comm& comm, int nnodes, const int* index, const int* edges)
 }  // namespace
 
 Error topo_test(Comm& comm, int* status) {
-  const Topology* topology = comm.topology.get();
+  const VirtualTopology* topology = comm.topology.get();
   if (!topology)
     *status = MPI_UNDEFINED;
   else if (topology->cartesian())
@@ -111,7 +111,7 @@ Error graph_create(Comm& comm, int nnodes, const int* index, const int* edges, i
   }
   mine.destinations = mine.sources;
   const int peer = one_way_to(graph, made.rank());
-  made.topology = std::make_shared<const Topology>(Topology{std::move(graph), std::move(mine), peer});
+  made.topology = std::make_shared<const VirtualTopology>(VirtualTopology{std::move(graph), std::move(mine), peer});
   return {};
 }
 

@@ -51,7 +51,7 @@ Error check_subarray(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int 
   return check_order(order);
 }
 
-Error subarray(Form form, int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
+Error subarray(CountForm form, int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
                MPI_Datatype* newtype) {
   if (Error error = check_subarray(ndims, sizes, subsizes, starts, order)) return error;
   Slab slab{oldtype.layout, oldtype.layout->extent()};
@@ -117,8 +117,8 @@ bool take(Slab& slab, const Deal& deal, int64_t gsize, int64_t coordinate) {
          multiply(slab.stride, gsize, slab.stride);
 }
 
-Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs, Ints psizes,
-             int order, Datatype& oldtype, MPI_Datatype* newtype) {
+Error darray(CountForm form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs,
+             Ints psizes, int order, Datatype& oldtype, MPI_Datatype* newtype) {
   if (ndims < 1) return failure(MPI_ERR_ARG, "ndims is {}: an array has at least one", ndims);
   if (!gsizes || !distribs || !dargs || !psizes)
     return failure(MPI_ERR_ARG, "gsizes, distribs, dargs or psizes is NULL");
@@ -157,19 +157,19 @@ Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, 
 
 Error type_create_subarray(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
                            MPI_Datatype* newtype) {
-  return subarray(Form::small, ndims, sizes, subsizes, starts, order, oldtype, newtype);
+  return subarray(CountForm::small, ndims, sizes, subsizes, starts, order, oldtype, newtype);
 }
 Error type_create_subarray_c(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
                              MPI_Datatype* newtype) {
-  return subarray(Form::large, ndims, sizes, subsizes, starts, order, oldtype, newtype);
+  return subarray(CountForm::large, ndims, sizes, subsizes, starts, order, oldtype, newtype);
 }
 Error type_create_darray(int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs, Ints psizes,
                          int order, Datatype& oldtype, MPI_Datatype* newtype) {
-  return darray(Form::small, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype);
+  return darray(CountForm::small, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype);
 }
 Error type_create_darray_c(int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs,
                            Ints psizes, int order, Datatype& oldtype, MPI_Datatype* newtype) {
-  return darray(Form::large, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype);
+  return darray(CountForm::large, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype);
 }
 
 }  // namespace tutti::mpi

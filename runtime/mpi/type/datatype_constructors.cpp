@@ -44,7 +44,7 @@ Error missing(const char* what, int64_t count) {
   return failure(MPI_ERR_ARG, "{} is NULL, yet the count is {}", what, count);
 }
 
-Error contiguous(Form form, int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
+Error contiguous(CountForm form, int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
   TypeArguments arguments(MPI_COMBINER_CONTIGUOUS, form);
   arguments.count(count);
   return make_type(Layout::repeat(oldtype.layout, count, oldtype.layout->extent()), std::move(arguments), {&oldtype},
@@ -65,7 +65,8 @@ Error blocks(TypeArguments arguments, int64_t count, int64_t blocklength, int64_
   return make_type(std::move(layout), std::move(arguments), {&oldtype}, {{&oldtype, elements}}, newtype);
 }
 
-Error vector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
+Error vector(CountForm form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
+             MPI_Datatype* newtype) {
   int64_t in_bytes = 0;
   if (!multiply(stride, oldtype.layout->extent(), in_bytes)) return too_large();
   TypeArguments arguments(MPI_COMBINER_VECTOR, form);
@@ -73,7 +74,8 @@ Error vector(Form form, int64_t count, int64_t blocklength, int64_t stride, Data
   return blocks(std::move(arguments), count, blocklength, in_bytes, oldtype, newtype);
 }
 
-Error hvector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
+Error hvector(CountForm form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
+              MPI_Datatype* newtype) {
   TypeArguments arguments(MPI_COMBINER_HVECTOR, form);
   arguments.count(count).count(blocklength).bytes(stride);
   return blocks(std::move(arguments), count, blocklength, stride, oldtype, newtype);
@@ -103,7 +105,7 @@ Error indexed_blocks(TypeArguments arguments, int64_t count, Lengths lengths, In
                    {&oldtype}, {{&oldtype, elements}}, newtype);
 }
 
-Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
+Error indexed(CountForm form, bool in_bytes, int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
               MPI_Datatype* newtype) {
   if (count > 0 && !blocklengths) return missing("array_of_blocklengths", count);
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
@@ -117,8 +119,8 @@ Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints d
                         in_bytes ? 1 : oldtype.layout->extent(), oldtype, newtype);
 }
 
-Error indexed_block(Form form, bool in_bytes, int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
-                    MPI_Datatype* newtype) {
+Error indexed_block(CountForm form, bool in_bytes, int64_t count, int64_t blocklength, Ints displacements,
+                    Datatype& oldtype, MPI_Datatype* newtype) {
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
   TypeArguments arguments(in_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK, form);
   arguments.count(count).count(blocklength);
@@ -130,7 +132,7 @@ Error indexed_block(Form form, bool in_bytes, int64_t count, int64_t blocklength
                         in_bytes ? 1 : oldtype.layout->extent(), oldtype, newtype);
 }
 
-Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
+Error structure(CountForm form, int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
                 MPI_Datatype* newtype) {
   if (count > 0 && !blocklengths) return missing("array_of_blocklengths", count);
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
@@ -157,7 +159,7 @@ Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements,
   return make_type(Layout::sequence(layouts, counts, offsets), std::move(arguments), parts, std::move(runs), newtype);
 }
 
-Error resized(Form form, Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
+Error resized(CountForm form, Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
   TypeArguments arguments(MPI_COMBINER_RESIZED, form);
   arguments.bytes(lb).bytes(extent);
   return make_type(Layout::resized(oldtype.layout, lb, extent), std::move(arguments), {&oldtype}, {{&oldtype, 1}},
@@ -169,73 +171,74 @@ Error resized(Form form, Datatype& oldtype, int64_t lb, int64_t extent, MPI_Data
 // --- the two forms of each
 
 Error type_contiguous(int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
-  return contiguous(Form::small, count, oldtype, newtype);
+  return contiguous(CountForm::small, count, oldtype, newtype);
 }
 Error type_contiguous_c(int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
-  return contiguous(Form::large, count, oldtype, newtype);
+  return contiguous(CountForm::large, count, oldtype, newtype);
 }
 Error type_vector(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
-  return vector(Form::small, count, blocklength, stride, oldtype, newtype);
+  return vector(CountForm::small, count, blocklength, stride, oldtype, newtype);
 }
 Error type_vector_c(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
-  return vector(Form::large, count, blocklength, stride, oldtype, newtype);
+  return vector(CountForm::large, count, blocklength, stride, oldtype, newtype);
 }
 Error type_create_hvector(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
                           MPI_Datatype* newtype) {
-  return hvector(Form::small, count, blocklength, stride, oldtype, newtype);
+  return hvector(CountForm::small, count, blocklength, stride, oldtype, newtype);
 }
 Error type_create_hvector_c(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
                             MPI_Datatype* newtype) {
-  return hvector(Form::large, count, blocklength, stride, oldtype, newtype);
+  return hvector(CountForm::large, count, blocklength, stride, oldtype, newtype);
 }
 Error type_indexed(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype, MPI_Datatype* newtype) {
-  return indexed(Form::small, false, count, blocklengths, displacements, oldtype, newtype);
+  return indexed(CountForm::small, false, count, blocklengths, displacements, oldtype, newtype);
 }
 Error type_indexed_c(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype, MPI_Datatype* newtype) {
-  return indexed(Form::large, false, count, blocklengths, displacements, oldtype, newtype);
+  return indexed(CountForm::large, false, count, blocklengths, displacements, oldtype, newtype);
 }
 Error type_create_hindexed(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
                            MPI_Datatype* newtype) {
-  return indexed(Form::small, true, count, blocklengths, displacements, oldtype, newtype);
+  return indexed(CountForm::small, true, count, blocklengths, displacements, oldtype, newtype);
 }
 Error type_create_hindexed_c(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
                              MPI_Datatype* newtype) {
-  return indexed(Form::large, true, count, blocklengths, displacements, oldtype, newtype);
+  return indexed(CountForm::large, true, count, blocklengths, displacements, oldtype, newtype);
 }
 Error type_create_indexed_block(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
                                 MPI_Datatype* newtype) {
-  return indexed_block(Form::small, false, count, blocklength, displacements, oldtype, newtype);
+  return indexed_block(CountForm::small, false, count, blocklength, displacements, oldtype, newtype);
 }
 Error type_create_indexed_block_c(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
                                   MPI_Datatype* newtype) {
-  return indexed_block(Form::large, false, count, blocklength, displacements, oldtype, newtype);
+  return indexed_block(CountForm::large, false, count, blocklength, displacements, oldtype, newtype);
 }
 Error type_create_hindexed_block(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
                                  MPI_Datatype* newtype) {
-  return indexed_block(Form::small, true, count, blocklength, displacements, oldtype, newtype);
+  return indexed_block(CountForm::small, true, count, blocklength, displacements, oldtype, newtype);
 }
 Error type_create_hindexed_block_c(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
                                    MPI_Datatype* newtype) {
-  return indexed_block(Form::large, true, count, blocklength, displacements, oldtype, newtype);
+  return indexed_block(CountForm::large, true, count, blocklength, displacements, oldtype, newtype);
 }
 Error type_create_struct(int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
                          MPI_Datatype* newtype) {
-  return structure(Form::small, count, blocklengths, displacements, types, newtype);
+  return structure(CountForm::small, count, blocklengths, displacements, types, newtype);
 }
 Error type_create_struct_c(int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
                            MPI_Datatype* newtype) {
-  return structure(Form::large, count, blocklengths, displacements, types, newtype);
+  return structure(CountForm::large, count, blocklengths, displacements, types, newtype);
 }
 Error type_create_resized(Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
-  return resized(Form::small, oldtype, lb, extent, newtype);
+  return resized(CountForm::small, oldtype, lb, extent, newtype);
 }
 Error type_create_resized_c(Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
-  return resized(Form::large, oldtype, lb, extent, newtype);
+  return resized(CountForm::large, oldtype, lb, extent, newtype);
 }
 
 Error type_dup(Datatype& oldtype, MPI_Datatype* newtype) {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
-  if (Error error = make_type(oldtype.layout, {MPI_COMBINER_DUP, Form::small}, {&oldtype}, {{&oldtype, 1}}, &handle))
+  if (Error error =
+          make_type(oldtype.layout, {MPI_COMBINER_DUP, CountForm::small}, {&oldtype}, {{&oldtype, 1}}, &handle))
     return error;
   Datatype& made = *resolve<Datatype>(handle);
   made.committed = oldtype.committed;

@@ -11,12 +11,12 @@
 namespace tutti::mpi {
 
 // Which of the two C functions was called: MPI_Type_x or MPI_Type_x_c.
-enum class Form : uint8_t { small, large };
+enum class CountForm : uint8_t { small, large };
 
 // The arguments as MPI_Type_get_contents returns them (the standard, 5.1.13).
 class TypeArguments {
  public:
-  TypeArguments(int combiner, Form form) : combiner(combiner), form(form) {}
+  TypeArguments(int combiner, CountForm form) : combiner(combiner), form(form) {}
 
   // An int in both forms.
   TypeArguments& integer(int64_t value) {
@@ -25,7 +25,7 @@ class TypeArguments {
   }
   // A count: an int in the small form, a large count in the other.
   TypeArguments& count(int64_t value) {
-    if (form == Form::large)
+    if (form == CountForm::large)
       large_counts.push_back(value);
     else
       integers.push_back(static_cast<int>(value));
@@ -33,7 +33,7 @@ class TypeArguments {
   }
   // A displacement in bytes: an address in the small form, a large count in the other.
   TypeArguments& bytes(int64_t value) {
-    (form == Form::large ? large_counts : addresses).push_back(value);
+    (form == CountForm::large ? large_counts : addresses).push_back(value);
     return *this;
   }
   TypeArguments& all_integers(Ints values, int64_t n) {
@@ -50,7 +50,7 @@ class TypeArguments {
   }
 
   int combiner;
-  Form form;
+  CountForm form;
   std::vector<int> integers;
   std::vector<int64_t> addresses, large_counts;
 };
