@@ -60,7 +60,7 @@ class Job final : public NodeEvents {
   void rank_crashed(int node, int rank, const std::string& report) override;
   void rank_waits(int, int rank) override { absent_.waits(rank); }
   void rank_aborted(int node, int rank, int code, const std::string& text) override;
-  void output(int node, int rank, Stream stream, std::string bytes) override {
+  void output(int node, int rank, OutputStream stream, std::string bytes) override {
     streams_.output(node, rank, stream, std::move(bytes));
   }
   void note(int node, const std::string& line) override { streams_.note(node, line); }

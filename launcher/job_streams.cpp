@@ -11,7 +11,7 @@
 
 namespace tutti::launcher {
 
-JobStreams::JobStreams(Loop& loop, JobNodes& nodes, const OutputShape& shape, Job job)
+JobStreams::JobStreams(Loop& loop, JobNodes& nodes, const OutputShape& shape, Means job)
     : loop_(loop), nodes_(nodes), files_(shape), job_(std::move(job)) {
   const auto written = [this](int node, size_t room) {
     if (room > 0) nodes_.node(node).output_taken(room);
@@ -63,14 +63,14 @@ void JobStreams::drop_if_unwanted() {
   });
 }
 
-void JobStreams::output(int node, int rank, Stream stream, std::string bytes) {
+void JobStreams::output(int node, int rank, OutputStream stream, std::string bytes) {
   const size_t room = bytes.size();
   if (files_.any()) {
     if (Error e = files_.write(rank, stream, nodes_.name(node), nodes_.map().id, bytes))
       job_.cannot_go_on(1, e.message());
     if (!files_.shape().copy) bytes.clear();
   }
-  const bool to_out = stream == Stream::out || files_.shape().merge;
+  const bool to_out = stream == OutputStream::out || files_.shape().merge;
   (to_out ? out_ : err_)->put(node, files_.with_tags(rank, std::move(bytes)), room);
 }
 

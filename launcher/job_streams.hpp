@@ -16,15 +16,15 @@ namespace tutti::launcher {
 
 class JobStreams {
  public:
-  struct Job {
+  struct Means {
     std::function<void()> written;                                        // something, or everything is dropped
     std::function<void(int exit_code, const std::string&)> cannot_go_on;  // no sentence: nobody reads any more
   };
-  JobStreams(Loop& loop, JobNodes& nodes, const OutputShape& shape, Job job);
+  JobStreams(Loop& loop, JobNodes& nodes, const OutputShape& shape, Means job);
 
   void give_input_to(int rank) { input_rank_ = rank; }  // kEveryRank: to each
   // The same of NodeEvents.
-  void output(int node, int rank, Stream stream, std::string bytes);
+  void output(int node, int rank, OutputStream stream, std::string bytes);
   void note(int node, const std::string& line);
   void remark(Level level, const std::string& line);
   void input_wanted(int node);
@@ -42,7 +42,7 @@ class JobStreams {
   Loop& loop_;
   JobNodes& nodes_;
   OutputFiles files_;
-  Job job_;
+  Means job_;
   int input_rank_ = 0;
   std::set<int> input_wanted_by_;  // nodes, where all ranks read it
   std::set<std::string> remarks_;  // that are told

@@ -41,7 +41,7 @@ std::string OutputFiles::with_tags(int rank, std::string bytes) const {
   return tag.empty() ? bytes : tagged(bytes, tag);
 }
 
-Error OutputFiles::write(int rank, Stream stream, const std::string& node, const std::string& job,
+Error OutputFiles::write(int rank, OutputStream stream, const std::string& node, const std::string& job,
                          std::string_view bytes) {
   const std::string name = output_file(shape_, rank, stream, node, job);
   auto [at, fresh] = open_.try_emplace(name, -1);

@@ -20,7 +20,7 @@ class OutputFiles {
   const OutputShape& shape() const { return shape_; }
   bool any() const { return !shape_.folder.empty() || !shape_.file.empty(); }
   std::string with_tags(int rank, std::string bytes) const;
-  Error write(int rank, Stream stream, const std::string& node, const std::string& job, std::string_view bytes);
+  Error write(int rank, OutputStream stream, const std::string& node, const std::string& job, std::string_view bytes);
 
  private:
   OutputShape shape_;

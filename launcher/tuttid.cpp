@@ -128,7 +128,7 @@ class Daemon {
   Error meet(Message type, std::string_view payload) {
     if (agent_) return hear(type, payload);
     const Talk talk = challenge_.empty() ? Talk::meeting : Talk::challenged;
-    if (!may_come(talk, Side::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
+    if (!may_come(talk, Sender::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
     std::string text;
     if (!wire::unpack(payload, text) || text.empty()) return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
     if (type == Message::challenge) {

@@ -17,12 +17,12 @@ namespace tutti::launcher {
 class Looks {
  public:
   using Then = std::function<void(const JobView&)>;
-  struct Job {
+  struct Means {
     std::function<std::set<int>()> nodes;  // those that can be asked now
     std::function<void(int node, const Question&)> ask;
     std::function<std::string(int node)> name;
   };
-  Looks(Loop& loop, Job job) : loop_(loop), job_(std::move(job)) {}
+  Looks(Loop& loop, Means job) : loop_(loop), job_(std::move(job)) {}
 
   void look(const std::vector<int>& records_of, Then then);
   void looked(int node, uint64_t number, std::vector<RankView> ranks);
@@ -36,7 +36,7 @@ class Looks {
   void end();
 
   Loop& loop_;
-  Job job_;
+  Means job_;
   std::vector<Wish> waiting_, current_;
   std::set<int> unseen_;  // nodes that are looking
   uint64_t number_ = 0;   // of the current look

@@ -23,7 +23,7 @@ enum class Talk : uint8_t {
   done,        // … and has
 };
 
-enum class Side : uint8_t { launcher, daemon };
+enum class Sender : uint8_t { launcher, daemon };
 
 using Talks = uint8_t;  // a set of states
 constexpr Talks talks(std::initializer_list<Talk> list) {
@@ -42,7 +42,7 @@ inline constexpr Talks kUntilDone = talks({Talk::launching, Talk::running, Talk:
 struct TalkRule {
   Message message;
   std::string_view name;
-  Side from;
+  Sender from;
   Talks in;
   Talk next = Talk::meeting;  // the state that it leads to; meeting: it leads to none
   // Some states are left by another message already, which this one has met on its way.
@@ -50,50 +50,51 @@ struct TalkRule {
 };
 
 inline constexpr TalkRule kTalkRules[] = {
-    {Message::challenge, "challenge", Side::launcher, talks({Talk::meeting})},
-    {Message::hello, "hello", Side::daemon, talks({Talk::meeting}), Talk::challenged},
-    {Message::welcome, "welcome", Side::launcher, talks({Talk::challenged}), Talk::ready},
-    {Message::give_file, "give_file", Side::launcher, talks({Talk::ready})},
-    {Message::launch, "launch", Side::launcher, talks({Talk::ready}), Talk::launching},
-    {Message::signal_ranks, "signal_ranks", Side::launcher, kAtAnyTime},
+    {Message::challenge, "challenge", Sender::launcher, talks({Talk::meeting})},
+    {Message::hello, "hello", Sender::daemon, talks({Talk::meeting}), Talk::challenged},
+    {Message::welcome, "welcome", Sender::launcher, talks({Talk::challenged}), Talk::ready},
+    {Message::give_file, "give_file", Sender::launcher, talks({Talk::ready})},
+    {Message::launch, "launch", Sender::launcher, talks({Talk::ready}), Talk::launching},
+    {Message::signal_ranks, "signal_ranks", Sender::launcher, kAtAnyTime},
     // A node may have to finish what it never began, where another one could not begin it.
-    {Message::finish, "finish", Side::launcher, talks({Talk::ready, Talk::launching, Talk::running}), Talk::finishing},
-    {Message::give_input, "give_input", Side::launcher, kOfRanks},
-    {Message::output_taken, "output_taken", Side::launcher, kOfRanks},
-    {Message::fence_done, "fence_done", Side::launcher, kOfRanks},
-    {Message::find_modex, "find_modex", Side::launcher, kAtAnyTime},
-    {Message::modex_answer, "modex_answer", Side::launcher, kOfRanks},
-    {Message::take_addresses, "take_addresses", Side::launcher, kOfRanks},
-    {Message::deliver_event, "deliver_event", Side::launcher, kAtAnyTime},
-    {Message::look, "look", Side::launcher, kOfRanks},
-    {Message::call, "call", Side::launcher, kAtAnyTime},
-    {Message::relay, "relay", Side::launcher, kAtAnyTime},
-    {Message::give_up, "give_up", Side::launcher, kAtAnyTime},
-    {Message::relayed, "relayed", Side::daemon, kAtAnyTime},
-    {Message::gathered, "gathered", Side::daemon, kAtAnyTime},
-    {Message::joined, "joined", Side::daemon, kAtAnyTime},
-    {Message::parted, "parted", Side::daemon, kAtAnyTime},
-    {Message::not_started, "not_started", Side::daemon, kAtAnyTime},
-    {Message::counted, "counted", Side::daemon, kAtAnyTime},
-    {Message::launched, "launched", Side::daemon, talks({Talk::launching, Talk::finishing}), Talk::running,
+    {Message::finish, "finish", Sender::launcher, talks({Talk::ready, Talk::launching, Talk::running}),
+     Talk::finishing},
+    {Message::give_input, "give_input", Sender::launcher, kOfRanks},
+    {Message::output_taken, "output_taken", Sender::launcher, kOfRanks},
+    {Message::fence_done, "fence_done", Sender::launcher, kOfRanks},
+    {Message::find_modex, "find_modex", Sender::launcher, kAtAnyTime},
+    {Message::modex_answer, "modex_answer", Sender::launcher, kOfRanks},
+    {Message::take_addresses, "take_addresses", Sender::launcher, kOfRanks},
+    {Message::deliver_event, "deliver_event", Sender::launcher, kAtAnyTime},
+    {Message::look, "look", Sender::launcher, kOfRanks},
+    {Message::call, "call", Sender::launcher, kAtAnyTime},
+    {Message::relay, "relay", Sender::launcher, kAtAnyTime},
+    {Message::give_up, "give_up", Sender::launcher, kAtAnyTime},
+    {Message::relayed, "relayed", Sender::daemon, kAtAnyTime},
+    {Message::gathered, "gathered", Sender::daemon, kAtAnyTime},
+    {Message::joined, "joined", Sender::daemon, kAtAnyTime},
+    {Message::parted, "parted", Sender::daemon, kAtAnyTime},
+    {Message::not_started, "not_started", Sender::daemon, kAtAnyTime},
+    {Message::counted, "counted", Sender::daemon, kAtAnyTime},
+    {Message::launched, "launched", Sender::daemon, talks({Talk::launching, Talk::finishing}), Talk::running,
      talks({Talk::launching})},
-    {Message::launch_failed, "launch_failed", Side::daemon, talks({Talk::launching})},
-    {Message::rank_ended, "rank_ended", Side::daemon, talks({Talk::launching, Talk::running})},
-    {Message::rank_aborted, "rank_aborted", Side::daemon, kOfRanks},
-    {Message::rank_crashed, "rank_crashed", Side::daemon, kUntilDone},
-    {Message::rank_waits, "rank_waits", Side::daemon, kOfRanks},
-    {Message::output, "output", Side::daemon, kUntilDone},
-    {Message::note, "note", Side::daemon, kUntilDone},
-    {Message::remark, "remark", Side::daemon, kUntilDone},
-    {Message::input_wanted, "input_wanted", Side::daemon, kUntilDone},
-    {Message::fence, "fence", Side::daemon, kOfRanks},
-    {Message::modex_wanted, "modex_wanted", Side::daemon, kOfRanks},
-    {Message::modex_found, "modex_found", Side::daemon, kAtAnyTime},
-    {Message::addresses_wanted, "addresses_wanted", Side::daemon, kOfRanks},
-    {Message::event, "event", Side::daemon, kOfRanks},
-    {Message::looked, "looked", Side::daemon, kOfRanks},
-    {Message::answered, "answered", Side::daemon, kAtAnyTime},
-    {Message::finished, "finished", Side::daemon, talks({Talk::finishing}), Talk::done},
+    {Message::launch_failed, "launch_failed", Sender::daemon, talks({Talk::launching})},
+    {Message::rank_ended, "rank_ended", Sender::daemon, talks({Talk::launching, Talk::running})},
+    {Message::rank_aborted, "rank_aborted", Sender::daemon, kOfRanks},
+    {Message::rank_crashed, "rank_crashed", Sender::daemon, kUntilDone},
+    {Message::rank_waits, "rank_waits", Sender::daemon, kOfRanks},
+    {Message::output, "output", Sender::daemon, kUntilDone},
+    {Message::note, "note", Sender::daemon, kUntilDone},
+    {Message::remark, "remark", Sender::daemon, kUntilDone},
+    {Message::input_wanted, "input_wanted", Sender::daemon, kUntilDone},
+    {Message::fence, "fence", Sender::daemon, kOfRanks},
+    {Message::modex_wanted, "modex_wanted", Sender::daemon, kOfRanks},
+    {Message::modex_found, "modex_found", Sender::daemon, kAtAnyTime},
+    {Message::addresses_wanted, "addresses_wanted", Sender::daemon, kOfRanks},
+    {Message::event, "event", Sender::daemon, kOfRanks},
+    {Message::looked, "looked", Sender::daemon, kOfRanks},
+    {Message::answered, "answered", Sender::daemon, kAtAnyTime},
+    {Message::finished, "finished", Sender::daemon, talks({Talk::finishing}), Talk::done},
 };
 
 constexpr const TalkRule* talk_rule(Message message) {
@@ -102,7 +103,7 @@ constexpr const TalkRule* talk_rule(Message message) {
   return nullptr;
 }
 
-constexpr bool may_come(Talk now, Side from, Message message) {
+constexpr bool may_come(Talk now, Sender from, Message message) {
   const TalkRule* rule = talk_rule(message);
   return rule && rule->from == from && (rule->in & talks({now})) != 0;
 }

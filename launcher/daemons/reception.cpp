@@ -111,7 +111,7 @@ Error Reception::greet(int number, Message type, std::string_view payload) {
   const auto stranger = [] { return failure(MPI_ERR_OTHER, "it is none of the daemons"); };
   if (found == guests_.end()) return stranger();
   if (!found->second.link) return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
-  if (!may_come(Talk::meeting, Side::daemon, type) || !wire::unpack(payload, version, node, nonce, proof, shape))
+  if (!may_come(Talk::meeting, Sender::daemon, type) || !wire::unpack(payload, version, node, nonce, proof, shape))
     return stranger();
   const std::string& challenge = found->second.challenge;
   if (!same_proof(proof, secret_.proof(daemon_claim(challenge, nonce, node))) || !events_.is_awaited(node))

@@ -18,13 +18,13 @@ void RemoteNode::launch(NodeTask task) {
 
 // The state changes first: what is heard may make this side say something at once.
 Error LauncherEvents::hear(Message type, std::string_view payload, Node& node) {
-  if (!may_come(talk_, Side::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  if (!may_come(talk_, Sender::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
   talk_ = after(talk_, type);
   return dispatch(type, payload, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
 }
 
 Error RemoteNode::hear(Message type, std::string_view payload, NodeEvents& job, int node) {
-  if (!may_come(talk_, Side::daemon, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  if (!may_come(talk_, Sender::daemon, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
   talk_ = after(talk_, type);
   return dispatch(type, payload, job, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
 }
@@ -83,10 +83,10 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
   uint64_t word = 0;
   std::string text, data;
   Addresses addresses;
-  Stream stream = Stream::out;
+  OutputStream stream = OutputStream::out;
   RankEnd end;
   const auto is_rank = [&](int rank) { return ranks_.contains(rank); };
-  const auto is_stream = [](Stream s) { return s == Stream::out || s == Stream::err; };
+  const auto is_stream = [](OutputStream s) { return s == OutputStream::out || s == OutputStream::err; };
   switch (type) {
     case Message::launched:
       return unpack(payload) && (job.launched(node), true);

@@ -69,7 +69,9 @@ class LauncherEvents final : public NodeEvents {
   void rank_aborted(int, int rank, int code, const std::string& text) override {
     tell(Message::rank_aborted, rank, code, text);
   }
-  void output(int, int rank, Stream stream, std::string bytes) override { tell(Message::output, rank, stream, bytes); }
+  void output(int, int rank, OutputStream stream, std::string bytes) override {
+    tell(Message::output, rank, stream, bytes);
+  }
   void note(int, const std::string& line) override { tell(Message::note, line); }
   void remark(int, Level level, const std::string& line) override { tell(Message::remark, level, line); }
   void input_wanted(int) override { tell(Message::input_wanted); }

@@ -17,12 +17,12 @@ namespace tutti::launcher {
 class RollCall {
  public:
   using Clock = std::chrono::steady_clock;
-  struct Job {
+  struct Means {
     std::function<std::set<int>()> nodes;  // those that are to answer
     std::function<void(int node)> call;
     std::function<void(int node, std::chrono::nanoseconds silence)> silent;  // at every round
   };
-  RollCall(Loop& loop, Job job) : loop_(loop), job_(std::move(job)) {}
+  RollCall(Loop& loop, Means job) : loop_(loop), job_(std::move(job)) {}
 
   void every(std::chrono::nanoseconds period);  // from now on
   void round();
@@ -32,7 +32,7 @@ class RollCall {
 
  private:
   Loop& loop_;
-  Job job_;
+  Means job_;
   std::chrono::nanoseconds period_{0};
   std::map<int, Clock::time_point> unanswered_;  // by node: since when
   Clock::time_point latest_;

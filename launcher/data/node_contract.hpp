@@ -12,7 +12,7 @@
 
 namespace tutti::launcher {
 
-enum class Stream { out = 1, err = 2 };
+enum class OutputStream { out = 1, err = 2 };
 
 struct RankEnd {
   int rank = 0;
@@ -65,7 +65,7 @@ class NodeEvents {
   virtual void rank_crashed(int node, int rank, const std::string& report) = 0;  // behind its end
   virtual void rank_waits(int node, int rank) = 0;  // in MPI_Init, for others who do not come
   virtual void rank_aborted(int node, int rank, int code, const std::string& text) = 0;
-  virtual void output(int node, int rank, Stream stream, std::string bytes) = 0;
+  virtual void output(int node, int rank, OutputStream stream, std::string bytes) = 0;
   virtual void note(int node, const std::string& line) = 0;  // a line of ours, such as a binding
   // Told once, whichever nodes say it.
   virtual void remark(int node, Level level, const std::string& line) = 0;

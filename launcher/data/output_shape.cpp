@@ -20,9 +20,9 @@ Error check_pattern(std::string_view pattern) {
   return {};
 }
 
-std::string output_file(const OutputShape& shape, int rank, Stream stream, const std::string& node,
+std::string output_file(const OutputShape& shape, int rank, OutputStream stream, const std::string& node,
                         const std::string& job) {
-  const bool error = stream == Stream::err && !shape.merge;
+  const bool error = stream == OutputStream::err && !shape.merge;
   if (!shape.folder.empty()) return fmt::format("{}/rank.{}/{}", shape.folder, rank, error ? "stderr" : "stdout");
   std::string out;
   bool names_rank = false;

@@ -12,7 +12,7 @@
 namespace tutti::launcher {
 
 // The file's name of a stream of a rank.
-std::string output_file(const OutputShape& shape, int rank, Stream stream, const std::string& node,
+std::string output_file(const OutputShape& shape, int rank, OutputStream stream, const std::string& node,
                         const std::string& job);
 // The pattern has only what output_file() knows.
 Error check_pattern(std::string_view pattern);

@@ -87,7 +87,7 @@ void NodeStreams::drain(int rank) {
 void NodeStreams::send(int rank, int index, std::string bytes) {
   if (bytes.empty()) return;
   output_waiting_ += bytes.size();
-  job_.output(node_, rank, index == 0 ? Stream::out : Stream::err, std::move(bytes));
+  job_.output(node_, rank, index == 0 ? OutputStream::out : OutputStream::err, std::move(bytes));
   if (output_waiting_ <= kOutputWindow || std::exchange(paused_, true)) return;
   for (auto& [number, each] : outputs_)
     for (Pipe& pipe : each.pipes) pipe.watch.reset();

@@ -92,14 +92,14 @@ std::optional<OtherMpi> foreign_library(const ElfFile& program, const std::strin
   return OtherMpi{"", seen.mpi(), seen.library(), seen.joins_by_pmix()};
 }
 
-std::optional<OtherMpi> judge(const Start& start, int depth);
+std::optional<OtherMpi> judge(const ProgramStart& start, int depth);
 
 std::string in_folder(const std::string& folder, const std::string& path) {
   return path.starts_with('/') ? path : folder + "/" + path;
 }
 
 // What a script, or the text after -c, starts; of several rather one that cannot join.
-std::optional<OtherMpi> judge_script(const Start& start, std::string_view text,
+std::optional<OtherMpi> judge_script(const ProgramStart& start, std::string_view text,
                                      const std::vector<std::string>& arguments, int depth) {
   std::string folder = start.folder;
   std::optional<OtherMpi> found;
@@ -120,7 +120,7 @@ std::optional<OtherMpi> judge_script(const Start& start, std::string_view text,
 }
 
 // A shell that is told a file or, with -c, a text.
-std::optional<OtherMpi> judge_shell(const Start& start, int depth) {
+std::optional<OtherMpi> judge_shell(const ProgramStart& start, int depth) {
   const std::vector<std::string>& words = start.command;
   // Letters stand together: bash -lc TEXT.
   const auto has_letter = [&](size_t word, char letter) {
@@ -137,7 +137,7 @@ std::optional<OtherMpi> judge_shell(const Start& start, int depth) {
     const size_t first = std::min(at + 3, words.size());
     return judge_script(start, words[at + 1], {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}, depth);
   }
-  Start script = start;
+  ProgramStart script = start;
   script.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
   script.path = in_folder(start.folder, words[at]);
   const std::optional<std::string> text = read_text(script.path);
@@ -145,14 +145,14 @@ std::optional<OtherMpi> judge_shell(const Start& start, int depth) {
   return judge_script(script, *text, {script.command.begin() + 1, script.command.end()}, depth);
 }
 
-std::optional<OtherMpi> judge(const Start& start, int depth) {
+std::optional<OtherMpi> judge(const ProgramStart& start, int depth) {
   if (depth > kDeepest || start.command.empty()) return std::nullopt;
   const std::string name = base_name(start.command[0]);
   if (is_one_of(name, kShells)) return judge_shell(start, depth);
   if (is_one_of(name, kCarriers)) {
     // Its first argument that is a path of a program, or a shell, or another such command; options and numbers
     // are none.
-    Start carried = start;
+    ProgramStart carried = start;
     for (size_t at = 1; at < start.command.size(); ++at) {
       const std::string& word = start.command[at];
       if (name == "env" && word == "-C" && at + 1 < start.command.size())
@@ -187,7 +187,7 @@ std::optional<OtherMpi> judge(const Start& start, int depth) {
 
 }  // namespace
 
-std::optional<OtherMpi> built_for_another_mpi(const Start& start) {
+std::optional<OtherMpi> built_for_another_mpi(const ProgramStart& start) {
   return judge(start, 0);
 }
 

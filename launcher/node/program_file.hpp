@@ -11,7 +11,7 @@
 namespace tutti::launcher {
 
 // How a program is started.
-struct Start {
+struct ProgramStart {
   std::string path;                               // as find_program() found it
   std::vector<std::string> command;               // the program's name and its arguments
   std::string folder, search_path, library_path;  // current folder, PATH, LD_LIBRARY_PATH
@@ -23,7 +23,7 @@ struct OtherMpi {
   bool joins;  // its ranks meet each other by the launcher's PMIx server, as Tutti's do
 };
 // Where the program is built for an MPI that is not this one.
-std::optional<OtherMpi> built_for_another_mpi(const Start& start);
+std::optional<OtherMpi> built_for_another_mpi(const ProgramStart& start);
 std::string why_refused(const OtherMpi& other);    // with what to do
 std::string whose_library(const OtherMpi& other);  // of one that joins
 

@@ -140,7 +140,7 @@ bool speak_for_another(const std::string& kind, int node) {
        NodeShape{.cores = 2});
   await(Message::welcome);
   if (kind == "early") {
-    tell(Message::output, 0, Stream::out, std::string("x\n"));
+    tell(Message::output, 0, OutputStream::out, std::string("x\n"));
     wait_for_the_end();
   }
   if (kind == "hello_twice") {

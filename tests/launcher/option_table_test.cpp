@@ -134,15 +134,15 @@ TEST(OptionTable, Streams) {
 TEST(OptionTable, FilesOfOutputAreNeverSharedByRanks) {
   OutputShape shape;
   shape.file = "x%%.%n.%j.%r";
-  EXPECT_EQ(output_file(shape, 3, Stream::out, "n1", "job"), "x%.n1.job.3");
-  EXPECT_EQ(output_file(shape, 3, Stream::err, "n1", "job"), "x%.n1.job.3.err");
+  EXPECT_EQ(output_file(shape, 3, OutputStream::out, "n1", "job"), "x%.n1.job.3");
+  EXPECT_EQ(output_file(shape, 3, OutputStream::err, "n1", "job"), "x%.n1.job.3.err");
   shape.merge = true;
-  EXPECT_EQ(output_file(shape, 3, Stream::err, "n1", "job"), "x%.n1.job.3");
+  EXPECT_EQ(output_file(shape, 3, OutputStream::err, "n1", "job"), "x%.n1.job.3");
   shape.file = "x";
-  EXPECT_EQ(output_file(shape, 3, Stream::out, "n1", "job"), "x.3");
+  EXPECT_EQ(output_file(shape, 3, OutputStream::out, "n1", "job"), "x.3");
   shape.folder = "f";
   shape.merge = false;
-  EXPECT_EQ(output_file(shape, 3, Stream::err, "n1", "job"), "f/rank.3/stderr");
+  EXPECT_EQ(output_file(shape, 3, OutputStream::err, "n1", "job"), "f/rank.3/stderr");
 }
 
 TEST(OptionTable, ParametersOfOpenMpi) {

@@ -16,7 +16,7 @@ constexpr Talk kAll[] = {Talk::meeting, Talk::challenged, Talk::ready, Talk::lau
 template <class Check>
 void for_each_combination(Check check) {
   for (const Talk talk : kAll)
-    for (const Side side : {Side::launcher, Side::daemon})
+    for (const Sender side : {Sender::launcher, Sender::daemon})
       for (int byte = 0; byte < 256; ++byte) check(talk, side, static_cast<Message>(byte));
 }
 
@@ -34,11 +34,11 @@ TEST(Protocol, HasOneRowForEachMessage) {
 TEST(Protocol, NobodySpeaksForTheOtherSide) {
   for (const TalkRule& rule : kTalkRules)
     for (const Talk talk : kAll)
-      EXPECT_FALSE(may_come(talk, rule.from == Side::daemon ? Side::launcher : Side::daemon, rule.message));
+      EXPECT_FALSE(may_come(talk, rule.from == Sender::daemon ? Sender::launcher : Sender::daemon, rule.message));
 }
 
 TEST(Protocol, BeforeTheProofsThereAreGreetingsAlone) {
-  for_each_combination([](Talk talk, Side side, Message message) {
+  for_each_combination([](Talk talk, Sender side, Message message) {
     if (!may_come(talk, side, message)) return;
     if (talk == Talk::meeting) {
       EXPECT_TRUE(message == Message::challenge || message == Message::hello);
@@ -51,7 +51,7 @@ TEST(Protocol, BeforeTheProofsThereAreGreetingsAlone) {
 }
 
 TEST(Protocol, NoStateIsEnteredTwice) {
-  for_each_combination([](Talk talk, Side side, Message message) {
+  for_each_combination([](Talk talk, Sender side, Message message) {
     if (!may_come(talk, side, message)) return;
     EXPECT_GE(after(talk, message), talk) << talk_rule(message)->name;
     const TalkRule& rule = *talk_rule(message);
@@ -60,31 +60,31 @@ TEST(Protocol, NoStateIsEnteredTwice) {
     }
   });
   for (const Message once : {Message::launch, Message::finish})
-    EXPECT_FALSE(may_come(after(Talk::ready, once), Side::launcher, once));
-  EXPECT_FALSE(may_come(Talk::running, Side::daemon, Message::launched));
+    EXPECT_FALSE(may_come(after(Talk::ready, once), Sender::launcher, once));
+  EXPECT_FALSE(may_come(Talk::running, Sender::daemon, Message::launched));
 }
 
 TEST(Protocol, ANodeIsNotFinishedBeforeItWasTold) {
-  for (const Talk talk : kAll) EXPECT_EQ(may_come(talk, Side::daemon, Message::finished), talk == Talk::finishing);
+  for (const Talk talk : kAll) EXPECT_EQ(may_come(talk, Sender::daemon, Message::finished), talk == Talk::finishing);
 }
 
 TEST(Protocol, AJobRunsItsCourse) {
-  const std::vector<std::pair<Side, Message>> course = {
-      {Side::daemon, Message::hello},          {Side::launcher, Message::welcome},
-      {Side::launcher, Message::launch},       {Side::daemon, Message::note},
-      {Side::daemon, Message::input_wanted},   {Side::daemon, Message::launched},
-      {Side::daemon, Message::output},         {Side::launcher, Message::output_taken},
-      {Side::launcher, Message::give_input},   {Side::daemon, Message::fence},
-      {Side::launcher, Message::fence_done},   {Side::daemon, Message::modex_wanted},
-      {Side::launcher, Message::find_modex},   {Side::daemon, Message::modex_found},
-      {Side::launcher, Message::look},         {Side::daemon, Message::looked},
-      {Side::launcher, Message::signal_ranks}, {Side::daemon, Message::rank_ended},
-      {Side::launcher, Message::finish},       {Side::launcher, Message::call},
-      {Side::daemon, Message::answered},       {Side::daemon, Message::output},
-      {Side::daemon, Message::finished},       {Side::launcher, Message::output_taken},
+  const std::vector<std::pair<Sender, Message>> course = {
+      {Sender::daemon, Message::hello},          {Sender::launcher, Message::welcome},
+      {Sender::launcher, Message::launch},       {Sender::daemon, Message::note},
+      {Sender::daemon, Message::input_wanted},   {Sender::daemon, Message::launched},
+      {Sender::daemon, Message::output},         {Sender::launcher, Message::output_taken},
+      {Sender::launcher, Message::give_input},   {Sender::daemon, Message::fence},
+      {Sender::launcher, Message::fence_done},   {Sender::daemon, Message::modex_wanted},
+      {Sender::launcher, Message::find_modex},   {Sender::daemon, Message::modex_found},
+      {Sender::launcher, Message::look},         {Sender::daemon, Message::looked},
+      {Sender::launcher, Message::signal_ranks}, {Sender::daemon, Message::rank_ended},
+      {Sender::launcher, Message::finish},       {Sender::launcher, Message::call},
+      {Sender::daemon, Message::answered},       {Sender::daemon, Message::output},
+      {Sender::daemon, Message::finished},       {Sender::launcher, Message::output_taken},
   };
   Talk talk = Talk::meeting;
-  EXPECT_TRUE(may_come(talk, Side::launcher, Message::challenge));
+  EXPECT_TRUE(may_come(talk, Sender::launcher, Message::challenge));
   for (const auto& [side, message] : course) {
     EXPECT_TRUE(may_come(talk, side, message)) << out_of_place(talk, message);
     talk = after(talk, message);
@@ -96,7 +96,7 @@ TEST(Protocol, SaysWhatIsWrong) {
   EXPECT_EQ(out_of_place(Talk::running, Message::finished),
             "it said 'finished' while ranks were running, which is not its turn");
   EXPECT_EQ(out_of_place(Talk::ready, static_cast<Message>(99)), "it sent message 99, which there is not");
-  for_each_combination([](Talk talk, Side, Message message) { EXPECT_FALSE(out_of_place(talk, message).empty()); });
+  for_each_combination([](Talk talk, Sender, Message message) { EXPECT_FALSE(out_of_place(talk, message).empty()); });
 }
 
 }  // namespace
