@@ -345,7 +345,7 @@ Races::Place Races::place_of(int origin, const Accesses::Access& access) const {
   return {fmt::format("rank {} {} by", origin, verb_of(access.act)), site_of(origin, access.site)};
 }
 
-Races::Finding Races::finding_of(const Accesses::Met& met, const Accesses::Access& access, int target) const {
+Races::Race Races::finding_of(const Accesses::Met& met, const Accesses::Access& access, int target) const {
   const Accesses::Access *one = &met.other, *other = &access;
   const bool same = one->origin == other->origin;
   if (one->origin > other->origin) std::swap(one, other);
