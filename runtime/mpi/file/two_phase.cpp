@@ -3,15 +3,36 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace tutti::mpi {
 namespace {
 
-constexpr int64_t kAligned = 64 << 10;
+using Piece = Domains::Piece;
+
 constexpr size_t kStages = 6;                     // a file keeps so many …
 constexpr int64_t kMostKept = int64_t{16} << 20;  // … of at most so many bytes
 constexpr int64_t kDense = 4;                     // a window is read whole if at least one byte of so many is wanted
+
+// Runs without holes, in order.
+void join(std::vector<Piece>& pieces) {
+  std::ranges::sort(pieces, {}, &Piece::offset);
+  size_t last = 0;
+  for (size_t i = 1; i < pieces.size(); ++i) {
+    Piece& before = pieces[last];
+    if (pieces[i].offset <= before.offset + before.bytes)
+      before.bytes = std::max(before.bytes, pieces[i].offset + pieces[i].bytes - before.offset);
+    else
+      pieces[++last] = pieces[i];
+  }
+  if (!pieces.empty()) pieces.resize(last + 1);
+}
+
+void add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes) {
+  if (!pieces.empty() && pieces.back().offset + pieces.back().bytes == offset)
+    pieces.back().bytes += bytes;
+  else
+    pieces.push_back({offset, bytes});
+}
 
 }  // namespace
 
@@ -20,13 +41,9 @@ TwoPhases::TwoPhases(const PlacedAccess& job, const std::vector<Contribution>& s
     : job_(job),
       shares_(shares),
       views_(views),
-      ranks_(static_cast<int>(shares.size())),
-      rank_(job.file->rank()),
+      domains_(job, shares, views),
       memory_(job.memory()),
-      overlaps_(overlaps) {
-  clip();
-  divide();
-  overlaps_ = overlaps_ && rounds_ > 1 && mine_ >= 0;
+      overlaps_(overlaps && domains_.rounds() > 1 && domains_.mine() >= 0) {
   if (overlaps_) queue_ = io::make_queue();
   take_stages();
   for (DomainWindows& window : windows_)
@@ -57,97 +74,16 @@ void TwoPhases::take_stages() {
     }
 }
 
-// A read ends where the file does.
-void TwoPhases::clip() {
-  int64_t end = 0;
-  for (const Contribution& share : shares_) end = std::max(end, share.file_size);
-  low_ = std::numeric_limits<int64_t>::max();
-  for (size_t r = 0; r < shares_.size(); ++r) {
-    const Contribution& share = shares_[r];
-    int64_t length = share.bytes, high = share.high;
-    if (!job_.writes && high > end) {
-      length = std::clamp<int64_t>(views_[r].position_at(end) - share.position, 0, length);
-      high = end;
-    }
-    lengths_.push_back(length);
-    if (length == 0) continue;
-    low_ = std::min(low_, share.low);
-    high_ = std::max(high_, high);
-  }
-  if (high_ == 0) low_ = 0;
-}
-
-// Equal parts of the range, each of whole stripes of the file: no two aggregators share one, nor
-// its lock at the file system.
-void TwoPhases::divide() {
-  const Contribution& first = shares_[0];
-  int wanted = first.aggregators;
-  if (wanted <= 0) {
-    const NodeLayout* const nodes = job_.file->comm().hidden.nodes;
-    wanted = std::max(
-        {4, ranks_ / 16, nodes ? nodes->nodes() : 1, static_cast<int>(std::min<int64_t>(first.stripes, ranks_))});
-  }
-  const int count = std::min(wanted, ranks_);
-  part_ = (high_ - low_ + count - 1) / count;
-  const int64_t unit = first.stripe > 0 ? first.stripe : kAligned;
-  if (part_ > unit) {
-    low_ -= low_ % unit;
-    part_ = (high_ - low_ + count - 1) / count;
-    part_ = (part_ + unit - 1) / unit * unit;
-  }
-  size_ = std::max<int64_t>(std::min(first.buffer_size, part_), 1);
-  if (size_ > unit) size_ -= size_ % unit;
-  rounds_ = (part_ + size_ - 1) / size_;
-  choose_aggregators(count);
-}
-
-// One on each node, then the next one on each, until there are enough; on a node they stand equally
-// far apart.
-void TwoPhases::choose_aggregators(int count) {
-  const NodeLayout* const nodes = job_.file->comm().hidden.nodes;
-  if (nodes) {
-    std::vector<int> many(static_cast<size_t>(nodes->nodes()), 0);
-    for (int left = count; left > 0;)
-      for (int node = 0; node < nodes->nodes() && left > 0; ++node)
-        if (many[static_cast<size_t>(node)] < static_cast<int>(nodes->members(node).size()))
-          ++many[static_cast<size_t>(node)], --left;
-    for (int turn = 0; static_cast<int>(aggregators_.size()) < count; ++turn)
-      for (int node = 0; node < nodes->nodes(); ++node) {
-        const ProcessList members = nodes->members(node);
-        const int here = many[static_cast<size_t>(node)];
-        if (turn < here) aggregators_.push_back(members[static_cast<int>(int64_t{turn} * members.size() / here)]);
-      }
-  } else {
-    for (int a = 0; a < count; ++a) aggregators_.push_back(static_cast<int>(static_cast<int64_t>(a) * ranks_ / count));
-  }
-  const auto me = std::ranges::find(aggregators_, rank_);
-  if (me != aggregators_.end()) mine_ = static_cast<int>(me - aggregators_.begin());
-}
-
-TwoPhases::Piece TwoPhases::window_of(int aggregator, int64_t round) const {
-  const int64_t begin = std::min(low_ + aggregator * part_ + round * size_, high_);
-  const int64_t end = std::min({begin + size_, low_ + (aggregator + 1) * part_, high_});
-  return {begin, std::max<int64_t>(end - begin, 0)};
-}
-
-TwoPhases::Range TwoPhases::range_of(int rank, const Piece& window) const {
-  const auto r = static_cast<size_t>(rank);
-  const auto at = [&](int64_t offset) {
-    return std::clamp<int64_t>(views_[r].position_at(offset) - shares_[r].position, 0, lengths_[r]);
-  };
-  if (lengths_[r] == 0 || window.bytes == 0) return {};
-  return {at(window.offset), at(window.offset + window.bytes)};
-}
-
 // Finds what this rank has in the windows of that round, and what all have in its own.
 void TwoPhases::enter(DomainWindows& window, int64_t round) const {
   window.parts.clear();
-  for (size_t a = 0; a < aggregators_.size(); ++a)
-    window.parts.push_back(range_of(rank_, window_of(static_cast<int>(a), round)));
+  const std::vector<int>& aggregators = domains_.aggregators();
+  for (size_t a = 0; a < aggregators.size(); ++a)
+    window.parts.push_back(domains_.range_of(job_.file->rank(), domains_.window_of(static_cast<int>(a), round)));
   std::ranges::fill(window.mine, 0);
   int64_t at = 0;
   for (size_t a = 0; a < window.parts.size(); ++a) {
-    const auto r = static_cast<size_t>(aggregators_[a]);
+    const auto r = static_cast<size_t>(aggregators[a]);
     window.mine[r] = window.parts[a].bytes();
     window.mine_at[r] = direct() ? window.parts[a].begin : at;
     at += window.mine[r];
@@ -156,10 +92,10 @@ void TwoPhases::enter(DomainWindows& window, int64_t round) const {
   window.theirs.clear();
   std::ranges::fill(window.other, 0);
   at = 0;
-  if (mine_ >= 0) {
-    window.here = window_of(mine_, round);
-    for (int r = 0; r < ranks_; ++r) {
-      window.theirs.push_back(range_of(r, window.here));
+  if (domains_.mine() >= 0) {
+    window.here = domains_.window_of(domains_.mine(), round);
+    for (int r = 0; r < static_cast<int>(shares_.size()); ++r) {
+      window.theirs.push_back(domains_.range_of(r, window.here));
       window.other[static_cast<size_t>(r)] = window.theirs.back().bytes();
       window.other_at[static_cast<size_t>(r)] = at;
       at += window.theirs.back().bytes();
@@ -198,38 +134,19 @@ void TwoPhases::each_piece(const DomainWindows& window, Visit&& visit) const {
                        });
 }
 
-// Runs without holes, in order.
-void TwoPhases::join(std::vector<Piece>& pieces) {
-  std::ranges::sort(pieces, {}, &Piece::offset);
-  size_t last = 0;
-  for (size_t i = 1; i < pieces.size(); ++i) {
-    Piece& before = pieces[last];
-    if (pieces[i].offset <= before.offset + before.bytes)
-      before.bytes = std::max(before.bytes, pieces[i].offset + pieces[i].bytes - before.offset);
-    else
-      pieces[++last] = pieces[i];
-  }
-  if (!pieces.empty()) pieces.resize(last + 1);
-}
-
-void TwoPhases::add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes) {
-  if (!pieces.empty() && pieces.back().offset + pieces.back().bytes == offset)
-    pieces.back().bytes += bytes;
-  else
-    pieces.push_back({offset, bytes});
-}
-
 void TwoPhases::pack(DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
-    memory_.pack(window.parts[a].begin, window.stage.data() + window.mine_at[static_cast<size_t>(aggregators_[a])],
+    memory_.pack(window.parts[a].begin,
+                 window.stage.data() + window.mine_at[static_cast<size_t>(domains_.aggregators()[a])],
                  window.parts[a].bytes());
 }
 
 void TwoPhases::unpack(const DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
-    memory_.unpack(window.parts[a].begin, window.stage.data() + window.mine_at[static_cast<size_t>(aggregators_[a])],
+    memory_.unpack(window.parts[a].begin,
+                   window.stage.data() + window.mine_at[static_cast<size_t>(domains_.aggregators()[a])],
                    window.parts[a].bytes());
 }
 
@@ -300,7 +217,7 @@ const coll::Call* TwoPhases::next() {
 
 const coll::Call* TwoPhases::next_written() {
   if (round_ >= 0) begin(windows_[round_ % 2]);
-  if (++round_ >= rounds_) {
+  if (++round_ >= domains_.rounds()) {
     for (DomainWindows& window : windows_) finish(window);
     return nullptr;
   }
@@ -314,14 +231,14 @@ const coll::Call* TwoPhases::next_written() {
 const coll::Call* TwoPhases::next_read() {
   if (round_ >= 0) {
     unpack(windows_[round_ % 2]);
-  } else if (rounds_ > 0) {
+  } else if (domains_.rounds() > 0) {
     enter(windows_[0], 0);
     begin(windows_[0]);
   }
-  if (++round_ >= rounds_) return nullptr;
+  if (++round_ >= domains_.rounds()) return nullptr;
   DomainWindows& window = windows_[round_ % 2];
   finish(window);
-  if (round_ + 1 < rounds_) {
+  if (round_ + 1 < domains_.rounds()) {
     DomainWindows& ahead = windows_[(round_ + 1) % 2];
     enter(ahead, round_ + 1);
     begin(ahead);

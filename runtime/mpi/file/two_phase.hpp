@@ -14,10 +14,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "io/worker_pool.hpp"
+#include "mpi/file/domains.hpp"
 #include "mpi/file/together.hpp"
 
 namespace tutti::mpi {
@@ -34,22 +37,14 @@ class TwoPhases {
   const coll::Call* next();
   // The first error of this rank's own reads and writes, after that.
   Error take_error() { return std::move(error_); }
-  int64_t bytes() const { return lengths_[static_cast<size_t>(rank_)]; }
+  int64_t bytes() const { return domains_.length_of(job_.file->rank()); }
 
  private:
-  struct Piece {
-    int64_t offset, bytes;
-  };
-  // What of one rank's access lies in a window: its packed bytes [begin, end).
-  struct Range {
-    int64_t begin = 0, end = 0;
-    int64_t bytes() const { return end - begin; }
-  };
   // A window of each aggregator, and what this rank has to do with them. There are two at a time.
   struct DomainWindows {
-    Piece here{};               // that of this aggregator
-    std::vector<Range> parts;   // of this rank's data, by aggregator
-    std::vector<Range> theirs;  // of each rank's data, what lies in `here`
+    Domains::Piece here{};               // that of this aggregator
+    std::vector<Domains::Range> parts;   // of this rank's data, by aggregator
+    std::vector<Domains::Range> theirs;  // of each rank's data, what lies in `here`
     std::vector<int64_t> mine, mine_at, other,
         other_at;  // counts and places of the exchange, by rank
     io::Stage stage, packed, buffer;
@@ -58,12 +53,7 @@ class TwoPhases {
     bool busy = false;  // a thread of the pool is at it
   };
 
-  void clip();
-  void divide();
   void take_stages();
-  void choose_aggregators(int count);
-  Piece window_of(int aggregator, int64_t round) const;
-  Range range_of(int rank, const Piece& window) const;
   void enter(DomainWindows& window, int64_t round) const;
   // Between my memory and the aggregators': directly where it has no gaps.
   bool direct() const { return memory_.contiguous(); }
@@ -71,8 +61,6 @@ class TwoPhases {
   const coll::Call* exchange(DomainWindows& window, bool to_aggregators);
   template <class Visit>
   void each_piece(const DomainWindows& window, Visit&& visit) const;
-  static void join(std::vector<Piece>& pieces);
-  static void add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes);
   void pack(DomainWindows& window) const;
   void unpack(const DomainWindows& window) const;
   void store(DomainWindows& window) const;
@@ -86,13 +74,9 @@ class TwoPhases {
   const PlacedAccess& job_;
   const std::vector<Contribution>& shares_;
   const std::vector<io::View>& views_;
-  const int ranks_, rank_;
+  const Domains domains_;
   const Payload memory_;
-  int64_t low_ = 0, high_ = 0, part_ = 0, size_ = 0, rounds_ = 0;
-  std::vector<int64_t> lengths_;  // bytes that are accessed, by rank
-  std::vector<int> aggregators_;  // their ranks
-  int mine_ = -1;                 // which of them this rank is
-  bool overlaps_;
+  const bool overlaps_;
   int64_t round_ = -1;  // whose exchange is made now
   DomainWindows windows_[2];
   coll::Call call_;
