@@ -25,6 +25,7 @@ namespace tutti::launcher {
 
 inline constexpr int kTimeoutExitCode = 124;
 
+// Large: it has one field for each thing that is asked when it is decided whether the job ends.
 class Job final : public NodeEvents {
  public:
   struct Options {

@@ -75,6 +75,7 @@ int lifeline() {
   return can_end ? STDIN_FILENO : -1;
 }
 
+// Large: it is the whole program, and owns what main() would.
 class Daemon {
  public:
   Daemon(DaemonStart start, DaemonStart::Node node, Cleanup& cleanup)

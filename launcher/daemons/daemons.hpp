@@ -38,6 +38,8 @@
 
 namespace tutti::launcher {
 
+// Large: a daemon's shell, its link and its place in the tree end together and explain each other's end, so that one
+// class has them, in three files: shells (daemon_shells.cpp), tree (daemon_tree.cpp), and what is common to both.
 class Daemons {
  public:
   struct Events {

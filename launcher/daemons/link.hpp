@@ -19,6 +19,7 @@ enum class LinkEnd {
   wrong,    // what came has no place here
 };
 
+// Large: half of its fields tell a peer that is slow from one that is gone.
 class Link {
  public:
   struct Events {

@@ -37,6 +37,7 @@ struct StartingRanks {
   Watch next_slice;
 };
 
+// Large: nine of its private functions are the answers to PMIx's server, and five of its fields are whom it serves.
 class NodeAgent final : public Node, private PmixServer::Events {
  public:
   NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology, PmixServer& pmix, NodeEvents& job,

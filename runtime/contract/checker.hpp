@@ -74,6 +74,8 @@ struct Evidence {
   Word word = 0;
 };
 
+// Large: its private functions are the steps that a finding goes through, as the first lines say, in the order of these;
+// what they share is the one list of cases.
 class Checker final : public engine::Observer {
  public:
   Checker(engine::Engine& engine, CheckOptions options, Hooks hooks);

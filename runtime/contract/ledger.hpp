@@ -41,6 +41,8 @@ struct Origin {
   uint64_t parent = 0;  // context
 };
 
+// Large: it has what is known of a communicator's calls (which came last, what is suspected, who is inside) in one place,
+// since each call looks at most of it.
 class Ledger {
  public:
   // How many of the latest calls it knows: a power of two.

@@ -28,6 +28,8 @@
 
 namespace tutti::engine {
 
+// Large: matching, the order of messages, those to itself and active messages are on the path of each message and change
+// the same few counters there, which a call across objects would cost.
 class Engine final : private transport::Receiver {
  public:
   // `process`: my process id. The transport outlives the engine.

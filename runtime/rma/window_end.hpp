@@ -86,6 +86,8 @@ class Service final : public engine::ActiveHandler {
   std::unordered_map<uint64_t, std::vector<Early>> early_ TUTTI_OWNERS;
 };
 
+// Large: it is two ends in one, what this process does at others (origin.cpp) and what it serves to them (target.cpp),
+// and an operation at one's own memory is both.
 class WindowEnd {
  public:
   // `data`: a channel of the window's own, which nobody receives from with a wildcard; it outlives

@@ -54,6 +54,7 @@ event_base* precise_base() {
 
 }  // namespace
 
+// Large: it is the whole thread, and its fields are what it has seen at its last looks.
 class ProgressThread::Loop {
  public:
   Loop(Engine& engine, Ticks ticks)

@@ -66,6 +66,8 @@ struct Chore {
 // What a thread has seen that looks for something by itself.
 enum class Seen : uint8_t { nothing, all, other };  // other: it is not to be found by looking on
 
+// Large: it is all that threads of a process know of each other's waiting, in groups: the sleepers, the share of the
+// core, chores, and what the progress thread is told. Each word is read or written on the way in or out of each call.
 class Waiter {
  public:
   // Looks in a row for what a blocking call waits for, to a pass for everything; and how many there

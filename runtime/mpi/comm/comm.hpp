@@ -29,6 +29,7 @@ struct Process;
 class SendBuffer;
 class Repeated;
 
+// Large: it is an object of the standard, with a field for each thing that one knows of a communicator.
 class Comm final : public HasErrhandler {
  public:
   // A member of `group`. With kNoContext the communicator is still being made (MPI_Comm_idup) and

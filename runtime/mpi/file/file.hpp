@@ -37,6 +37,7 @@ struct FileView {
   std::shared_ptr<const Representation> representation;
 };
 
+// Large: it is an object of the standard, with a field for each thing that one knows of a file.
 class File final : public HasErrhandler {
  public:
   File(Ref<Window> window, std::string name, int amode, Ref<Errhandler> errhandler);

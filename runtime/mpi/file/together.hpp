@@ -31,6 +31,8 @@ struct Contribution {
   int32_t failed;
 };
 
+// Large: its fields are what each of its stages gathers for the next; the buffers of messages that are under way must
+// outlive the stage that started them.
 class Together {
  public:
   // `mine`: why this rank cannot take part, which all ranks hear. `in_pool`: next() is called by a

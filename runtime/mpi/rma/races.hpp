@@ -27,6 +27,7 @@
 
 namespace tutti::mpi {
 
+// Large: each kind of access is recorded, compared and told of by a function of its own, over the same records.
 class Races final : public rma::Witness, public Exposed {
  public:
   explicit Races(Window& window);

@@ -43,6 +43,7 @@ struct Epochs {
   bool is_passive() const { return locks_held > 0 || all_locked; }
 };
 
+// Large: it is an object of the standard, with a field for each thing that one knows of a window.
 class Window final : public HasErrhandler {
  public:
   // What all ranks know of each one's memory.

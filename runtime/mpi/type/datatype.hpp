@@ -39,6 +39,7 @@ struct TypeRun {
 };
 
 // Immutable but for name, attributes and the committed flag; any thread may read it.
+// Large: it is an object of the standard, with a field for each thing that one knows of a datatype.
 class Datatype final : public NamedObject {
  public:
   Datatype(LayoutRef layout, bool committed)

@@ -60,6 +60,7 @@ struct LaneGeometry {
 };
 
 // One rank's view of it.
+// Large: it has where its memory is, and what this rank knows of each round: claimed, begun, left, and by whom.
 class Lane {
  public:
   Lane() = default;

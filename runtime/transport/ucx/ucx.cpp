@@ -74,6 +74,7 @@ struct Late {
   Header notice;
 };
 
+// Large: its fields are what UCX hands out (context, worker, listener, endpoints) and the queues between UCX and the engine.
 class UcxTransport final : public Ucx {
  public:
   ~UcxTransport() override;
