@@ -42,7 +42,7 @@ bool is_freed(const void* handle, const HandleKind& kind) {
 }  // namespace
 
 bool Entry::not_running() {
-  const bool before = mpi::phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
+  const bool before = mpi::current.phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
   return refuse(failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize"));
 }
 
@@ -117,7 +117,7 @@ int Entry::raise_refusal(mpi::CallSite place, mpi::HasErrhandler* on) {
 }
 
 int Entry::raise_unsupported(mpi::CallSite place, MPI_Comm comm) {
-  const bool running = mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running;
+  const bool running = mpi::current.phase.load(std::memory_order_relaxed) == mpi::Phase::running;
   return raise(place, running && comm != MPI_COMM_NULL ? mpi::resolve<mpi::Comm>(comm) : nullptr,
                failure(MPI_ERR_UNSUPPORTED_OPERATION, "not implemented in Tutti {}", TUTTI_VERSION));
 }

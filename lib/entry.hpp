@@ -95,7 +95,7 @@ class Entry {
         record_(flight::begin(static_cast<uint16_t>(function), caller, told.marks)),
         call_(record_ ? *record_->call : flight::inside::nowhere) {
     count_call(function);
-    if (!record_ && mpi::keeps_what_is_gone) [[unlikely]]
+    if (!record_ && mpi::checking.keeps_what_is_gone) [[unlikely]]
       mpi::set_here(place());
   }
   Entry(int function, const void* caller, Making) : Entry(function, caller) { mpi::set_here(place()); }
@@ -118,7 +118,7 @@ class Entry {
   void note_op(MPI_Op op) { flight::note_op(call_, reinterpret_cast<uintptr_t>(op)); }
   void mark(uint8_t marks) { flight::mark(call_, marks); }
 
-  bool ready() { return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running(); }
+  bool ready() { return mpi::current.phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running(); }
 
   // The same of a call that the flight record does not know of: whether this thread may make it is asked here.
   bool ready_to_ask() {

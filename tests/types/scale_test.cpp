@@ -23,9 +23,9 @@ class Million : public testing::Test {
   Million() {
     process_.engine = std::make_unique<engine::Engine>(fabric_.at(0), kMe, engine::Waiting{20, 50});
     process_.contexts = std::make_unique<engine::ContextPool>(kMe);
-    the_process = &process_;
+    current.process = &process_;
   }
-  ~Million() override { the_process = nullptr; }
+  ~Million() override { current.process = nullptr; }
 
   Ref<Comm> comm_of(const Ref<Group>& group) {
     return Ref<Comm>::adopt(new Comm(group, process_.contexts->acquire(), Ref<Errhandler>(&initial_errhandler())));

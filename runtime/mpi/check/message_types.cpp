@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/check/message_types.hpp"
 
-#include <set>
-
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "contract/checker.hpp"
@@ -10,6 +8,7 @@
 #include "contract/trace.hpp"
 #include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/request/request.hpp"
 
@@ -71,7 +70,7 @@ std::string map_text(const Datatype& type) {
 // What is said below the error: the call that has received the message, if it is another one than that
 // which has found it complete, and the call that has sent it.
 void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_receive) TUTTI_ENGINE_OWNED {
-  if (!in_receive && !keeps_what_is_gone) {  // else it is known of the request
+  if (!in_receive && !checking.keeps_what_is_gone) {  // else it is known of the request
     const flight::CallRecord receive = contract::receiving_call(wanted.comm.context(), wanted.source, wanted.tag,
                                                                 reinterpret_cast<uintptr_t>(wanted.type.handle));
     if (receive.state != flight::State::none)
@@ -96,10 +95,9 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
 }  // namespace
 
 Error report_alone(Error error, const Comm* comm) {
-  static std::set<uint64_t> told;  // callers; the engine is owned
   const CallSite mine = here();
   const std::vector<Mention> said = std::exchange(mentions(), {});
-  if (!told.insert(mine.caller).second) return {};
+  if (!process().told_callers.insert(mine.caller).second) return {};
   std::string text = error.message();
   for (const std::string& line : story_of(mine, comm, said)) text += "\n  " + line;
   log_line(Level::error, text);
@@ -118,8 +116,8 @@ bool is_one_byte(Pattern pattern) {
 }
 
 bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
-  if (!type_comparison.on || outcome.pattern == 0 || type.pattern == 0 || outcome.bytes == 0 || outcome.cancelled ||
-      outcome.mpi_class != MPI_SUCCESS)
+  if (!checking.compares_types || outcome.pattern == 0 || type.pattern == 0 || outcome.bytes == 0 ||
+      outcome.cancelled || outcome.mpi_class != MPI_SUCCESS)
     return false;
   const int64_t elements = elements_in(type, outcome.bytes);
   if (elements == MPI_UNDEFINED) return true;
@@ -139,13 +137,13 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, A
                         outcome.source, sent_text(outcome.sent_bytes, outcome.pattern), comm.rank(),
                         amount_text(wanted.count, wanted.type), outcome.tag,
                         comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
-  if (!lenient && !type_comparison.report_only && !comm.errhandler->ends_job()) return error;
+  if (!lenient && !checking.report_only && !comm.errhandler->ends_job()) return error;
   engine::Engine& engine = comm.engine();
   if (from == AskedFrom::unowned) engine.enter();
   if (from != AskedFrom::in_pass) mention_both(outcome, wanted, from == AskedFrom::in_receive);
   if (lenient)
     error = tolerated(Tolerated::one_byte_types, std::move(error), &comm);
-  else if (type_comparison.report_only)
+  else if (checking.report_only)
     error = report_alone(std::move(error), &comm);
   if (from == AskedFrom::unowned) engine.leave();
   return error;

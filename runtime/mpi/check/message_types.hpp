@@ -11,6 +11,7 @@
 #include "base/flight.hpp"
 #include "contract/checker_options.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/object/checking.hpp"
 #include "mpi/object/incident.hpp"
 #include "mpi/type/datatype.hpp"
 
@@ -19,13 +20,6 @@ namespace tutti::mpi {
 // Of one-byte integers or characters alone, by whose names programs send whatever has bytes: that it differs
 // from other types is told once and tolerated where the bytes fit, but for --check=strict.
 bool is_one_byte(Pattern pattern);
-
-// What is done about it: written once, before MPI_Init returns.
-struct TypeComparison {
-  bool on = false;
-  bool report_only = false;
-};
-inline TypeComparison type_comparison;
 
 // A receive as the program has asked for it.
 struct Wanted {
@@ -61,7 +55,7 @@ int may_have_sent(const flight::CallRecord& call, int64_t bytes, Pattern pattern
 
 // Both sides of one call, of which the standard wants one signature, and which have equally many bytes.
 inline bool differ_in_types(const Datatype& one, const Datatype& other) {
-  return one.pattern != other.pattern && one.pattern && other.pattern && type_comparison.on;
+  return one.pattern != other.pattern && one.pattern && other.pattern && checking.compares_types;
 }
 
 // Where findings are only to be reported: does so, once for each place in the program, with all that

@@ -12,8 +12,6 @@
 namespace tutti::mpi {
 namespace {
 
-std::atomic<int64_t> held = 0;  // bytes of all copies; a sum, which orders nothing else
-
 Error freed() {
   return failure(MPI_ERR_BUFFER,
                  "the send buffer was freed before the send was complete. An expression of Fortran, or a part of an "
@@ -79,23 +77,23 @@ class Comparison {
 
 }  // namespace
 
-std::unique_ptr<SentCopy> SentCopy::of(const Payload& sent) {
+std::unique_ptr<SentCopy> SentCopy::of(const Payload& sent, std::atomic<int64_t>& held) {
   const int64_t size = sent.bytes();
   if (size <= 0) return nullptr;
   if (held.fetch_add(size, std::memory_order_relaxed) + size > kMost) {
     held.fetch_sub(size, std::memory_order_relaxed);
     return nullptr;
   }
-  return std::unique_ptr<SentCopy>(new SentCopy(sent, size));
+  return std::unique_ptr<SentCopy>(new SentCopy(sent, size, held));
 }
 
-SentCopy::SentCopy(const Payload& sent, int64_t size)
-    : sent_(sent), size_(size), bytes_(new std::byte[static_cast<size_t>(size)]) {
+SentCopy::SentCopy(const Payload& sent, int64_t size, std::atomic<int64_t>& held)
+    : sent_(sent), size_(size), held_(held), bytes_(new std::byte[static_cast<size_t>(size)]) {
   sent_.pack(0, bytes_.get(), size_);
 }
 
 SentCopy::~SentCopy() {
-  held.fetch_sub(size_, std::memory_order_relaxed);
+  held_.fetch_sub(size_, std::memory_order_relaxed);
 }
 
 Error SentCopy::judge() {

@@ -6,6 +6,7 @@
 // than kMost bytes at once: what is beyond them is sent from its buffer, and nothing is compared.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "base/layout.hpp"
@@ -17,7 +18,8 @@ class SentCopy {
  public:
   static constexpr int64_t kMost = 64 << 20;
   // nullptr: there is nothing to copy, or too much. The layout outlives it.
-  static std::unique_ptr<SentCopy> of(const Payload& sent);
+  // `held`: the bytes of all copies, which outlives them, too.
+  static std::unique_ptr<SentCopy> of(const Payload& sent, std::atomic<int64_t>& held);
   ~SentCopy();
   SentCopy(const SentCopy&) = delete;
 
@@ -26,11 +28,12 @@ class SentCopy {
   Error judge();
 
  private:
-  SentCopy(const Payload& sent, int64_t size);
+  SentCopy(const Payload& sent, int64_t size, std::atomic<int64_t>& held);
   Error compare() const;
 
   const Payload sent_;
   const int64_t size_;
+  std::atomic<int64_t>& held_;  // a sum, which orders nothing else
   std::unique_ptr<std::byte[]> bytes_;
   bool judged_ = false;
   Error found_;

@@ -144,7 +144,7 @@ class UsesOf {
 }  // namespace
 
 void open_strict(bool report_only) {
-  watcher = strict = new Strict(report_only);  // as long as the process
+  checking.watcher = strict = new Strict(report_only);  // as long as the process
   inventory::open([](const Object& gone) {
     if (with_handle(gone.tag()) == Tag::request) strict->outstanding().drop(&gone);
   });

@@ -18,6 +18,7 @@
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/request/request.hpp"
 
@@ -32,8 +33,6 @@ class Exposed {
  protected:
   ~Exposed() = default;
 };
-
-inline thread_local bool tells_nobody = false;
 
 class Strict final : public Watcher {
  public:
@@ -50,6 +49,9 @@ class Strict final : public Watcher {
   void add(Exposed& memory);
   void remove(Exposed& memory);
 
+  // Of all send buffers (sent_copy.hpp).
+  std::atomic<int64_t> bytes_copied = 0;
+
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
   void computes_undefined(std::string what) override;
   void tells_of_end(const void* operation) override { outstanding_.drop(operation); }
@@ -60,7 +62,7 @@ class Strict final : public Watcher {
   void sends(const Comm& comm, int dest, int tag) TUTTI_ENGINE_OWNED;
   void acts() override TUTTI_ENGINE_OWNED {
     ++acts_;
-    if (!tells_nobody) told_.fetch_add(1, std::memory_order_relaxed);
+    if (!calling_thread.tells_nobody) told_.fetch_add(1, std::memory_order_relaxed);
   }
   // How often it has done what others may have heard of: while this stays, nobody knows what it has done meanwhile.
   uint64_t told() const { return told_.load(std::memory_order_relaxed); }
@@ -127,8 +129,8 @@ class Strict final : public Watcher {
 // This thread is in a call that nobody can hear of before it has heard of all others that they are in it as well.
 class TellsNobody {
  public:
-  TellsNobody() { tells_nobody = true; }
-  ~TellsNobody() { tells_nobody = false; }
+  TellsNobody() { calling_thread.tells_nobody = true; }
+  ~TellsNobody() { calling_thread.tells_nobody = false; }
   TellsNobody(const TellsNobody&) = delete;
 };
 

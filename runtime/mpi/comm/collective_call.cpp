@@ -76,8 +76,8 @@ const flight::CallRecord* note_serial(const engine::Channel& channel) {
 }
 
 Error settle_first(const engine::Channel& channel) {
-  if (watcher) [[unlikely]]
-    watcher->acts();
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->acts();
   contract::Ledger* const ledger = channel.ledger;
   if (!ledger) return {};
   ledger->expect_nobody_inside();

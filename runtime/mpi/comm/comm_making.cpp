@@ -41,9 +41,9 @@ Error no_context_left(const Comm& parent) {
 
 // Contexts also end without a call that frees a communicator: those of persistent collectives.
 uint64_t offer_context(bool first) {
-  if (watcher) [[unlikely]] {  // the members hear of each other
+  if (checking.watcher) [[unlikely]] {  // the members hear of each other
     const Engine::Guard own(engine_of_process());
-    watcher->acts();
+    checking.watcher->acts();
   }
   if (contract::Checker* checker = own_checker()) {
     const Engine::Guard own(engine_of_process());
@@ -76,8 +76,8 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
 void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
                 int rank, void* data, size_t bytes) {
   const Engine::Guard own(engine);
-  if (watcher) [[unlikely]]
-    watcher->acts();
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->acts();
   int open = 0;
   const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
@@ -283,7 +283,7 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   std::vector<int> ranks = members->to_vector();
   for (int& rank : ranks) rank += comm.hidden.sides ? comm.hidden.sides.begin() : 0;
   // What ranks give that are not in it changes nothing, and is a matter of strict, which has a watcher.
-  const Said said = inside || watcher ? said_of(ranks) : Said();
+  const Said said = inside || checking.watcher ? said_of(ranks) : Said();
   const auto alike = [&](std::span<const SplitEntry> all) {
     std::vector<Said> said_by;
     std::vector<char> inside_of;

@@ -11,7 +11,7 @@ namespace tutti::mpi {
 namespace {
 
 Group& empty_group() {
-  static Group empty(ProcessList(), MPI_UNDEFINED);
+  static Group empty{ProcessList(), MPI_UNDEFINED};
   return empty;
 }
 

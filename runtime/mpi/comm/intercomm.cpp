@@ -12,6 +12,7 @@
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/other_jobs.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -39,8 +40,8 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
                 size_t their_bytes) {
   Engine& engine = *channel.engine;
   const Engine::Guard own(engine);
-  if (watcher) [[unlikely]]
-    watcher->acts();
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->acts();
   int open = 2;
   const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   engine::RecvOperation receive;
@@ -122,7 +123,7 @@ Error create_apart(Comm& local, int leader, Comm* peer, int remote_leader, int t
     in[sizeof in - 1] = '\0';
     return std::string(in);
   };
-  Result<Ref<Comm>> made = join_apart(local, leader, offer.first != 0, swap);
+  Result<Ref<Comm>> made = other_jobs.join_apart(local, leader, offer.first != 0, swap);
   if (!made) return std::move(made).error();
   (*made)->handle = handle_of(**made);
   (*made)->retain();  // the handle's

@@ -52,13 +52,6 @@ uint64_t offer_context(const Comm& parent, bool first);
 // theirs makes, whose word is `signature`.
 Result<uint64_t> agree_on_context(Comm& comm, contract::Word signature);
 
-// An intercommunicator of `local`, whose rank `leader` speaks for it, and of a group that calls the same with the other
-// value of `accepts`: where processes of several jobs are among them, which know each other by other numbers, or not at
-// all. `swap`, which the leader alone calls, gives the other leader a text, and returns its one. The chapter of
-// processes sets it.
-using Swap = std::function<std::string(const std::string& mine)>;
-inline Result<Ref<Comm>> (*join_apart)(Comm& local, int leader, bool accepts, const Swap& swap) = nullptr;
-
 // Waits until nothing of the program's is under way on a communicator.
 void await_communication(Comm& comm);
 // What MPI_Comm_free does, for the program's call of `function`.

@@ -50,8 +50,8 @@ std::vector<PsetOfRanks> find_all() {
 }  // namespace
 
 const std::vector<PsetOfRanks>& psets() {
-  static const auto* all = new std::vector<PsetOfRanks>(find_all());
-  return *all;
+  static const auto& all = *new std::vector<PsetOfRanks>(find_all());
+  return all;
 }
 
 const PsetOfRanks* find_pset(std::string_view name) {

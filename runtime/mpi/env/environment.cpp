@@ -21,15 +21,7 @@
 #include "mpi/process/connection.hpp"
 
 namespace tutti::mpi {
-namespace {
-
-// MPI_Init and MPI_Finalize are called once in the life of a process, by one thread each.
-struct Once {
-  std::atomic<bool> initializing{false}, finalizing{false};
-};
-constinit Once once;
-
-}  // namespace
+namespace {}  // namespace
 
 Error init(int* argc, char*** argv) {
   int provided;
@@ -40,13 +32,13 @@ Error init_thread(int*, char***, int required, int* provided) {
   if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED && required != MPI_THREAD_SERIALIZED &&
       required != MPI_THREAD_MULTIPLE)
     return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
-  if (!world_has_begun() && once.initializing.exchange(true))
+  if (!world_has_begun() && calls_of_world().initializing.exchange(true))
     return failure(MPI_ERR_OTHER,
                    "another thread is initializing MPI: it is done once, by one thread (the "
                    "standard, section 11.2)");
   Error error = begin_world(required);
   if (error)
-    once.initializing = false;
+    calls_of_world().initializing = false;
   else
     *provided = required;
   return error;
@@ -82,12 +74,12 @@ Error finalize() {
   if (is_forked()) end_forked_child();
   if (!world_has_begun() || world_has_ended())
     return failure(MPI_ERR_OTHER, "called {}", world_has_begun() ? "after MPI_Finalize" : "before MPI_Init");
-  if (once.finalizing.exchange(true))
+  if (calls_of_world().finalizing.exchange(true))
     return failure(MPI_ERR_OTHER,
                    "MPI_Finalize is under way already: it is called once, by one thread (the "
                    "standard, section 11.2.2)");
   Error error = finalize_world();
-  if (error) once.finalizing = false;
+  if (error) calls_of_world().finalizing = false;
   return error;
 }
 

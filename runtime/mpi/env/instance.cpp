@@ -70,6 +70,7 @@ struct Instance {
   std::atomic<World> world{World::not_yet};
   int sessions = 0;  // alive
 
+  CallsOfWorld calls;
   std::atomic<bool> exits{false};  // the program has returned, and no session is left
   std::atomic<int> world_level{MPI_THREAD_SINGLE};
   pid_t opened_by = 0;  // a forked child has the rest of the process, but not its threads
@@ -82,10 +83,10 @@ Instance& instance() {
 // Its `counting` is held.
 void set_phase(const Instance& i) {
   const bool runs = i.sessions > 0 || i.world == World::alive;
-  phase.store(runs                     ? Phase::running
-              : i.world == World::over ? Phase::finalized
-                                       : Phase::before_init,
-              std::memory_order_release);
+  current.phase.store(runs                     ? Phase::running
+                      : i.world == World::over ? Phase::finalized
+                                               : Phase::before_init,
+                      std::memory_order_release);
 }
 
 void set_predefined_attributes(Comm& comm, const boot::JobInfo& job) {
@@ -231,9 +232,9 @@ void part_at_exit(Process& p) {
 // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
 void close_at_exit() {
   const Instance& i = instance();
-  if (getpid() != i.opened_by || !the_process) return;
-  if (i.is_open && phase.load() != Phase::running) return part_at_exit(*the_process);
-  the_process->helper.reset();
+  if (getpid() != i.opened_by || !current.process) return;
+  if (i.is_open && current.phase.load() != Phase::running) return part_at_exit(*current.process);
+  current.process->helper.reset();
 }
 
 // Its `making` is held.
@@ -241,18 +242,18 @@ Error open(Instance& i, int level) {
   auto p = std::make_unique<Process>();
   i.ticks.reset();
   if (Error e = open_process(*p, i.ticks, i.report_only)) {
-    job_that_failed_to_start() = std::move(p->job);
+    delete std::exchange(current.failed_job, p->job.release());
     return e;
   }
   p->thread_level = level;
   p->main_thread = std::this_thread::get_id();
   if (level == MPI_THREAD_MULTIPLE) current.concurrent_calls = true;
-  i.closed = std::exchange(the_process, p.release());
-  current.engine = the_process->engine.get();
+  i.closed = std::exchange(current.process, p.release());
+  current.engine = current.process->engine.get();
   i.closed_comms = {current.world, current.self};
-  make_predefined_comms(*the_process);
+  make_predefined_comms(*current.process);
   // Not before: others may have asked this process something already, and it answers.
-  start_helper(*the_process);
+  start_helper(*current.process);
   if (!std::exchange(i.watches_exit, true)) std::atexit(close_at_exit);
   i.opened_by = getpid();
   i.had_sessions = false;
@@ -263,11 +264,11 @@ Error open(Instance& i, int level) {
 void show_world() {
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), current.world);
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), current.self);
-  on_no_object.store(current.self, std::memory_order_release);
+  current.on_no_object.store(current.self, std::memory_order_release);
 }
 
 void hide_world() {
-  on_no_object.store(nullptr, std::memory_order_release);
+  current.on_no_object.store(nullptr, std::memory_order_release);
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), nullptr);
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), nullptr);
 }
@@ -279,7 +280,7 @@ void hide_world() {
 // the job. Registered when the library is loaded, it runs after whatever the program has for its
 // exit, where MPI_Finalize may still stand. The C library alone tells the exit code.
 void end_job_of_others(int status, void*) {
-  if (phase.load() != Phase::running || getpid() != instance().opened_by) return;
+  if (current.phase.load() != Phase::running || getpid() != instance().opened_by) return;
   const boot::JobInfo& job = process().job->view();
   if (job.own_launcher || job.size == 1) return;
   const int code = status & 0xff;
@@ -296,6 +297,9 @@ bool is_at_exit() {
 bool is_forked() {
   const pid_t opened_by = instance().opened_by;
   return opened_by != 0 && getpid() != opened_by;
+}
+CallsOfWorld& calls_of_world() {
+  return instance().calls;
 }
 bool world_has_begun() {
   return instance().world.load() != World::not_yet;

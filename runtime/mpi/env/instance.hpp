@@ -6,6 +6,7 @@
 // without the others.
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "base/result.hpp"
@@ -21,7 +22,12 @@ Error begin_world(int level);
 Error end_world();
 // The program has returned or called exit, and no session is left: nobody calls MPI any more. Any thread.
 bool is_at_exit();
-bool is_forked();        // this process is a child of the one that has begun MPI
+bool is_forked();  // this process is a child of the one that has begun MPI
+// MPI_Init and MPI_Finalize are called once in the life of a process, by one thread each.
+struct CallsOfWorld {
+  std::atomic<bool> initializing{false}, finalizing{false};
+};
+CallsOfWorld& calls_of_world();
 bool world_has_begun();  // and may have ended
 bool world_has_ended();
 int world_thread_level();

@@ -18,7 +18,7 @@
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
-#include "mpi/object/ending.hpp"
+#include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
@@ -138,7 +138,8 @@ void open_contract(Process& p, const Config& config) {
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
-  type_comparison = {.on = true, .report_only = options.report_only};
+  checking.compares_types = true;
+  checking.report_only = options.report_only;
   if (options.level == contract::CheckLevel::strict) open_strict(options.report_only);
 }
 

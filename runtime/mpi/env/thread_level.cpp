@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
@@ -20,28 +19,15 @@
 namespace tutti::mpi {
 namespace {
 
-// By what the callers of this process are judged. It lives as long as the process, and is never destroyed: threads may
-// still call in exit handlers.
+// What has begun so far.
 struct Begun {
-  int highest_level = MPI_THREAD_SINGLE;
-  bool sessions = false;
+  int highest_level;
+  bool sessions;
 };
-struct Judgement {
-  std::mutex mutex;  // for what has begun so far
-  Begun begun;
-  std::atomic<bool> reports_only{false};
-  std::atomic<bool> told{false};
-};
-Judgement& judgement() {
-  static auto& only = *new Judgement;
-  return only;
+Begun begun() {
+  const Lock lock(judgement.mutex);
+  return {judgement.highest_level, judgement.sessions};
 }
-
-struct Caller {
-  bool began_one = false;  // MPI, or a session. (The number of a thread that is over is soon another one's.)
-  bool only_asks = false;  // in the call that is judged
-};
-thread_local Caller this_thread;
 
 // MPI_Abort ends a job that is lost anyway, and a session may begin in any thread.
 bool may_always(uint16_t function) {
@@ -56,9 +42,9 @@ CallSite place_of(uint16_t function, const void* caller) {
 // A call that only asks does no harm with this library, and programs make such calls in threads of OpenMP: it ends the
 // job under --check=strict alone.
 void tell(std::string text, const std::vector<CallSite>& places) {
-  const bool reports_only = judgement().reports_only;
-  const bool goes_on = reports_only || (this_thread.only_asks && !strict);
-  if (judgement().told.exchange(true) && goes_on) return;
+  const bool reports_only = judgement.reports_only;
+  const bool goes_on = reports_only || (calling_thread.only_asks && !strict);
+  if (judgement.told.exchange(true) && goes_on) return;
   for (const std::string& line : place_texts(places)) text += "\n  " + line;
   if (goes_on && !reports_only) return log_line(Level::warning, text);  // which names the rank
   text = fmt::format("rank {} on {}: ", my_process(), own_job().view().host) + text;
@@ -75,12 +61,10 @@ bool is_first_thread() {
 }
 
 void judge_newcomer(uint16_t function, const void* caller) {
-  if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
-  if (callers != Callers::those_that_began) return;
-  if (this_thread.began_one) return;
-  std::unique_lock lock(judgement().mutex);
-  const Begun now = judgement().begun;
-  lock.unlock();
+  if (current.phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
+  if (judgement.callers != Callers::those_that_began) return;
+  if (calling_thread.began_one) return;
+  const Begun now = begun();
   if (now.sessions && is_first_thread()) return;
   const char* const level = name_of_thread_level(now.highest_level);
   tell(intro(function) +
@@ -97,10 +81,10 @@ void judge_newcomer(uint16_t function, const void* caller) {
 }
 
 void judge_overlap(uint16_t function, const void* caller, const flight::CallRecord& other) {
-  if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
+  if (current.phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
   const flight::CallRecord theirs = flight::read(other);
   if (theirs.function == static_cast<uint16_t>(Function::Abort)) return;
-  if (callers != Callers::one_at_a_time) return;
+  if (judgement.callers != Callers::one_at_a_time) return;
   tell(intro(function) +
            fmt::format("one thread while another is in {}, and MPI_THREAD_SERIALIZED allows one at a time: ask "
                        "MPI_Init_thread for MPI_THREAD_MULTIPLE (the standard, section 11.6.2)",
@@ -110,20 +94,20 @@ void judge_overlap(uint16_t function, const void* caller, const flight::CallReco
 
 // Several levels side by side say of calls at the same time nothing, and neither does one that is over.
 void look(int level, bool of_session, bool report_only) {
-  const std::lock_guard lock(judgement().mutex);
-  judgement().reports_only = report_only;
-  Begun& known = judgement().begun;
-  this_thread.began_one = true;
+  const Lock lock(judgement.mutex);
+  judgement.reports_only = report_only;
+  calling_thread.began_one = true;
   flight::thread();  // known from its first call on
-  known.sessions |= of_session;
-  known.highest_level = std::max(known.highest_level, level);
-  if (known.highest_level <= MPI_THREAD_FUNNELED)
-    callers = Callers::those_that_began;
-  else if (!known.sessions && level == MPI_THREAD_SERIALIZED)
-    callers = Callers::one_at_a_time;
+  judgement.sessions |= of_session;
+  judgement.highest_level = std::max(judgement.highest_level, level);
+  if (judgement.highest_level <= MPI_THREAD_FUNNELED)
+    judgement.callers = Callers::those_that_began;
+  else if (!judgement.sessions && level == MPI_THREAD_SERIALIZED)
+    judgement.callers = Callers::one_at_a_time;
   else
-    callers = Callers::any;
-  if (callers != Callers::any) flight::set_judge({judge_newcomer, judge_overlap}, callers == Callers::one_at_a_time);
+    judgement.callers = Callers::any;
+  if (judgement.callers != Callers::any)
+    flight::set_judge({judge_newcomer, judge_overlap}, judgement.callers == Callers::one_at_a_time);
 }
 
 }  // namespace
@@ -142,15 +126,15 @@ const char* name_of_thread_level(int level) {
 }
 
 void judge_asking(uint16_t function, const void* caller) {
-  if (judgement().told && !strict) return;
+  if (judgement.told && !strict) return;
   const flight::Thread& mine = *flight::inside::thread;
   const bool is_unasked = &mine == &flight::inside::unasked;
   // The library may call the program's functions in a thread of its own.
-  if (InCallback::depth() > 0 || (!is_unasked && mine.inside)) return;
-  this_thread.only_asks = true;
-  if (callers == Callers::those_that_began && is_unasked) judge_newcomer(function, caller);
-  if (callers == Callers::one_at_a_time) flight::inside::expect_alone(mine, function, caller);
-  this_thread.only_asks = false;
+  if (InCallback::is_here() || (!is_unasked && mine.inside)) return;
+  calling_thread.only_asks = true;
+  if (judgement.callers == Callers::those_that_began && is_unasked) judge_newcomer(function, caller);
+  if (judgement.callers == Callers::one_at_a_time) flight::inside::expect_alone(mine, function, caller);
+  calling_thread.only_asks = false;
 }
 
 void look_at_callers_of_world(int level, bool report_only) {

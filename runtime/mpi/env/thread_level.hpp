@@ -11,16 +11,31 @@
 // level the threads may call that have begun a session or MPI itself, and the process' first one.
 #pragma once
 
+#include <mpi.h>
+
 #include <atomic>
 #include <cstdint>
 
 #include "base/flight.hpp"
+#include "base/mutex.hpp"
 
 namespace tutti::mpi {
 
 // Which threads may call.
 enum class Callers : uint8_t { any, one_at_a_time, those_that_began };
-inline std::atomic<Callers> callers{Callers::any};
+
+// By what they are judged.
+struct Judgement {
+  std::atomic<Callers> callers{Callers::any};
+  std::atomic<bool> reports_only{false};
+  std::atomic<bool> told{false};
+  // What has begun so far.
+  Mutex mutex;
+  int highest_level TUTTI_GUARDED_BY(mutex) = MPI_THREAD_SINGLE;
+  bool sessions TUTTI_GUARDED_BY(mutex) = false;
+};
+// It lives as long as the process, and nothing of it is destroyed: threads may still call in exit handlers.
+inline constinit Judgement judgement;
 
 // MPI begins, or a session; before the call that does it returns, and once the flight record is open. A thread
 // that may not call ends the job; with `report_only` it is told, once.
@@ -29,7 +44,7 @@ void look_at_callers_of_session(int level, bool report_only);
 
 // Surely: this thread is known already, where only some may call.
 inline bool may_ask() {
-  const Callers who = callers.load(std::memory_order_relaxed);
+  const Callers who = judgement.callers.load(std::memory_order_relaxed);
   return who == Callers::any ||
          (who == Callers::those_that_began && flight::inside::thread != &flight::inside::unasked);
 }

@@ -15,9 +15,9 @@
 #include "contract/ledger.hpp"
 #include "mpi/object/api_error.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/ending.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
@@ -218,8 +218,8 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
                           const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (&handler == &handlers().fatal) end_all_connected(exit_code, false);
-  if (phase.load() == Phase::running) own_job().abort(exit_code, last_words(text, on, handler, incident));
-  if (boot::Membership* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
+  if (current.phase.load() == Phase::running) own_job().abort(exit_code, last_words(text, on, handler, incident));
+  if (boot::Membership* job = current.failed_job) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
 }
 
@@ -282,7 +282,7 @@ Error Errhandler::suits(On object) const {
 
 int call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident) {
   HasErrhandler* const raised_on = on;
-  if (!on) on = on_no_object.load(std::memory_order_acquire);
+  if (!on) on = current.on_no_object.load(std::memory_order_acquire);
   const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&initial_errhandler());
   switch (handler->does) {
     case Errhandler::Does::return_code:

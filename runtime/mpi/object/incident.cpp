@@ -6,15 +6,11 @@
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
 #include "mpi/object/current.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/error.hpp"
 
 namespace tutti::mpi {
 namespace {
-
-CallSite& unrecorded() {
-  static thread_local CallSite place;
-  return place;
-}
 
 // " on MPI_COMM_WORLD (4 ranks)"
 std::string on_text(const HasErrhandler* on) {
@@ -26,16 +22,15 @@ std::string on_text(const HasErrhandler* on) {
 
 CallSite here() {
   if (const flight::CallRecord* call = flight::now()) return {call->function, call->caller};
-  return unrecorded();
+  return calling_thread.unrecorded;
 }
 
 void set_here(CallSite place) {
-  unrecorded() = place;
+  calling_thread.unrecorded = place;
 }
 
 std::vector<Mention>& mentions() {
-  static thread_local std::vector<Mention> all;
-  return all;
+  return errors_of_thread().mentions;
 }
 
 std::vector<std::string> place_texts(const std::vector<CallSite>& places) {

@@ -15,7 +15,7 @@ void Object::free_handle() {
   if (immortal_) return;
   if (handles_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     tag_.store(without_handle(tag()), std::memory_order_relaxed);
-    if (keeps_what_is_gone) inventory::note_freed(*this);
+    if (checking.keeps_what_is_gone) inventory::note_freed(*this);
   }
   release();
 }
@@ -25,7 +25,7 @@ void Object::add_handle() {
   retain();
   if (handles_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   tag_.store(with_handle(tag()), std::memory_order_relaxed);
-  if (keeps_what_is_gone) inventory::note_made(*this);
+  if (checking.keeps_what_is_gone) inventory::note_made(*this);
 }
 
 void Object::destroy_and_keep() {
@@ -58,7 +58,7 @@ Store& store() {
 
 void open(void (*gone)(const Object&)) {
   store().gone = gone;
-  keeps_what_is_gone = true;
+  checking.keeps_what_is_gone = true;
 }
 
 void note_made(const Object& object) {
@@ -109,7 +109,7 @@ std::vector<History> not_freed() {
 }
 
 void mention(const void* handle, const char* what) {
-  if (!keeps_what_is_gone) return;
+  if (!checking.keeps_what_is_gone) return;
   const std::optional<History> known = history_of(handle);
   if (!known) return;
   const bool operation = known->tag == Tag::request;

@@ -33,7 +33,7 @@ void keep(void* memory);
 // The handle of an object that a program gets.
 template <class T>
 typename HandleOf<T>::type hand_out(T& object) {
-  if (keeps_what_is_gone) [[unlikely]]
+  if (checking.keeps_what_is_gone) [[unlikely]]
     note_made(object);
   return handle_of(object);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/result.hpp"
+#include "mpi/object/checking.hpp"
 
 namespace tutti::mpi {
 
@@ -39,10 +40,6 @@ constexpr Tag without_handle(Tag tag) {
 constexpr Tag with_handle(Tag tag) {
   return static_cast<Tag>(static_cast<uint64_t>(tag) & ~kHandleFreed);
 }
-
-// Under --check=strict the memory of objects that are gone is kept for a while (inventory.hpp).
-// Written once, before MPI_Init returns.
-inline bool keeps_what_is_gone = false;
 
 // Reference-counted: a handle holds one reference, every use by another object or by an
 // operation under way one more. MPI_X_free gives up the handle's. Any thread.
@@ -97,7 +94,7 @@ class Object {
     return left == 0;
   }
   void destroy() {
-    if (keeps_what_is_gone) [[unlikely]]
+    if (checking.keeps_what_is_gone) [[unlikely]]
       return destroy_and_keep();
     delete this;
   }

@@ -13,11 +13,10 @@
 #include "exec/store.hpp"
 #include "mpi/object/current.hpp"
 #include "rma/window_end.hpp"
+#include "transport/counting.hpp"
 #include "transport/router.hpp"
 
 namespace tutti::mpi {
-
-Process* the_process = nullptr;
 
 Process::Process() : one_sided(std::make_unique<rma::Service>()), store(std::make_shared<exec::Store>()) {}
 Process::~Process() = default;
@@ -35,11 +34,6 @@ contract::Checker* own_checker() {
 }
 int my_process() {
   return current.engine->process();
-}
-
-std::unique_ptr<boot::Membership>& job_that_failed_to_start() {
-  static auto& job = *new std::unique_ptr<boot::Membership>;  // outlives exit handlers
-  return job;
 }
 
 }  // namespace tutti::mpi

@@ -7,12 +7,14 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/engine_owned.hpp"
 #include "base/stress_mode.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/objects.hpp"
 
 namespace tutti::boot {
@@ -37,6 +39,7 @@ namespace tutti::rma {
 class Service;
 }
 namespace tutti::transport {
+class Counting;
 class Router;
 class Transport;
 }  // namespace tutti::transport
@@ -70,17 +73,18 @@ struct Process {
   std::vector<int> node_of;  // by process, once a communicator has asked; boot::Membership::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
+  // What is told once is not told again: of each Tolerated (tolerated.hpp), and of findings that are only reported the
+  // place in the program (check/message_types.hpp).
+  std::atomic<bool> told_tolerated[4] = {};
+  std::set<uint64_t> told_callers TUTTI_OWNERS;
+  // Counts messages by peer (tool/counted.hpp); nullptr: no handle has wanted it yet.
+  std::unique_ptr<transport::Counting> counting;
   bool finalizing TUTTI_OWNERS = false;  // in MPI_Finalize, behind what may still call MPI
 };
 
-// nullptr before MPI_Init; written by it alone.
-extern Process* the_process;
-// Valid while phase is running. Any thread.
+// Valid while current.phase is running. Any thread.
 inline Process& process() {
-  return *the_process;
+  return *current.process;
 }
-
-// After a failed initialization: the job to end, if it had been joined by then.
-std::unique_ptr<boot::Membership>& job_that_failed_to_start();
 
 }  // namespace tutti::mpi

@@ -7,25 +7,24 @@
 #include "base/log.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/incident.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
 namespace {
 
-constinit std::atomic<bool> told[4] = {};
-
 std::atomic<bool>& told_of(Tolerated kind) {
-  return told[static_cast<size_t>(kind)];
+  return process().told_tolerated[static_cast<size_t>(kind)];
 }
 
 }  // namespace
 
 bool is_told(Tolerated kind) {
-  return !watcher && (!own_checker() || told_of(kind).load(std::memory_order_relaxed));
+  return !checking.watcher && (!own_checker() || told_of(kind).load(std::memory_order_relaxed));
 }
 
 Error tolerated(Tolerated kind, Error error, const HasErrhandler* on, bool tells) {
-  if (watcher) return watcher->found(std::move(error));
+  if (checking.watcher) return checking.watcher->found(std::move(error));
   const std::vector<Mention> said = std::exchange(mentions(), {});
   // The flag orders nothing but who says it.
   if (!tells || !own_checker() || told_of(kind).exchange(true, std::memory_order_relaxed)) return {};

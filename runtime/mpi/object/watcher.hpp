@@ -6,6 +6,7 @@
 
 #include "base/engine_owned.hpp"
 #include "base/result.hpp"
+#include "mpi/object/checking.hpp"
 
 namespace tutti::mpi {
 
@@ -23,8 +24,5 @@ class Watcher {
  protected:
   ~Watcher() = default;
 };
-
-// nullptr but under --check=strict. Written once, before MPI_Init returns.
-inline Watcher* watcher = nullptr;
 
 }  // namespace tutti::mpi

@@ -139,8 +139,8 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   const Payload payload = type.payload(data, count);
   const int64_t bytes = payload.bytes();
   engine::Engine& engine = comm.engine();
-  if (watcher) [[unlikely]]
-    watcher->acts();
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->acts();
   auto before = messages_.end();
   std::unique_ptr<std::byte[]> own;
   std::byte* room = nullptr;

@@ -27,7 +27,7 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
   }
   // Under --check=strict, before it starts.
   void send_a_copy() {
-    copy_ = SentCopy::of(op.payload);
+    copy_ = SentCopy::of(op.payload, strict->bytes_copied);
     if (copy_) op.payload = copy_->payload();
   }
   // The program hears of the end, perhaps before it gives up the request.

@@ -77,8 +77,8 @@ Error ready(PersistentRequest& request, int low, int high) TUTTI_ENGINE_OWNED {
                    "partition {} is made ready before MPI_Start has started the request, or after all its "
                    "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",
                    low);
-  if (watcher) [[unlikely]]
-    watcher->acts();
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->acts();
   if (request.is_watched()) [[unlikely]]
     for (int i = low; i <= high; ++i) tell_watchers(request, Watched::partition_ready, i);
   return operation.ready(low, high);

@@ -23,7 +23,7 @@
 #include "functions.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/ending.hpp"
+#include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/process/connection.hpp"
 #include "mpi/process/parent.hpp"
@@ -244,7 +244,7 @@ void end_others(int code, bool owned);
 
 void hear_of_connections() {
   engine_of_process().set_news_handler(on_news);
-  end_connected_jobs.store(end_others, std::memory_order_release);
+  other_jobs.end.store(end_others, std::memory_order_release);
 }
 
 void watch_lifeline(Connection& connection) {

@@ -19,6 +19,7 @@
 #include "mpi/comm/making.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/other_jobs.hpp"
 #include "mpi/process/api_process.hpp"
 #include "mpi/process/beside.hpp"
 #include "mpi/process/connection.hpp"
@@ -94,7 +95,7 @@ Result<Ref<Comm>> join_over_port(Comm& local, int leader, bool accepts, const Sw
   });
 }
 [[gnu::constructor]] void offer_to_join() {
-  join_apart = join_over_port;
+  other_jobs.join_apart = join_over_port;
 }
 
 }  // namespace

@@ -90,8 +90,8 @@ Error look_at(const Live& live, MPI_Status* status) {
     if (!live->look(status ? *status : unwanted)) return taken_by_another_thread();
     if (live->is_watched()) [[unlikely]]
       tell_of_end(live);
-    if (watcher) [[unlikely]]
-      watcher->tells_of_end(live.request);
+    if (checking.watcher) [[unlikely]]
+      checking.watcher->tells_of_end(live.request);
     return {};
   }
   if (status) fill_empty(*status);
@@ -110,7 +110,7 @@ Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (Error e = checked(count, requests)) return e;
   bool active;
-  const int first = turn.first(count, requests);
+  const int first = asker.turn.first(count, requests);
   int found = find_complete(count, requests, active, first);
   if (found >= 0 || !active) {
     pass_at_times();
@@ -122,7 +122,7 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
   *flag = found >= 0 || !active;
   if (!*flag) return {};
   if (found < 0) return look_at({}, status);
-  turn.take(count, requests, found);
+  asker.turn.take(count, requests, found);
   const Live live = at(requests[found]);
   return live ? look_at(live, status) : taken_by_another_thread();
 }

@@ -97,7 +97,7 @@ Error complete_found(MPI_Request& handle, MPI_Status* status) {
 // The same, of a call that takes one of several.
 Error give_out(int count, MPI_Request* requests, int found, int* index, MPI_Status* status) {
   *index = found;
-  turn.take(count, requests, found);
+  asker.turn.take(count, requests, found);
   return complete_found(requests[found], status);
 }
 
@@ -196,8 +196,8 @@ Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
 }
 
 Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  const bool known = turn.is_known(count, requests) && !chooses_by_chance();
-  const int first = known ? turn.next() : 0;
+  const bool known = asker.turn.is_known(count, requests) && !chooses_by_chance();
+  const int first = known ? asker.turn.next() : 0;
   // Of a program that waits for one after the other of many a call need not look at all of them. Another thread may
   // have taken it since, though it must not.
   if (const Live next = known ? at(requests[first]) : Live(); next && next->is_complete()) {
@@ -223,7 +223,7 @@ Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) 
 Error testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (Error e = checked(count, requests)) return e;
   bool active;
-  const int first = turn.first(count, requests);
+  const int first = asker.turn.first(count, requests);
   int found = find_complete(count, requests, active, first);
   if (found >= 0 || !active) {
     pass_at_times();

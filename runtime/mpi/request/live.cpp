@@ -22,7 +22,8 @@ namespace {
 // Where a search among `count` requests begins: --stress=random takes any.
 int search_from(int count, int first) {
   if (!chooses_by_chance() || count == 0) return first;
-  static thread_local uint64_t chance = process().stress_mode.seed;
+  uint64_t& chance = asker.chance;
+  if (chance == 0) chance = process().stress_mode.seed;
   chance = chance * 6364136223846793005u + 1442695040888963407u;
   return static_cast<int>((chance >> 33) % static_cast<uint64_t>(count));
 }
@@ -52,7 +53,7 @@ Error checked(int count, const MPI_Request* requests) {
   if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
   for (int i = 0; i < count; ++i)
     if (!is_good(requests[i])) return bad_entry(i, requests);
-  if (watcher) [[unlikely]]
+  if (checking.watcher) [[unlikely]]
     return stands_twice(count, requests);
   return {};
 }

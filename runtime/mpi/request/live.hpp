@@ -39,19 +39,6 @@ inline bool is_good(MPI_Request handle) {
 // Tells those who watch the request (request/watch.hpp): a call is about to say that it is complete.
 void tell_of_end(const Live& live);
 
-// One pass of the engine, for a call that asks and does not wait.
-void one_pass();
-// Of a call that need not wait, nor ask: one of many makes a pass, or a program that makes no other calls would keep
-// others waiting where no progress thread runs.
-inline void pass_at_times() {
-  constexpr int kCallsPerPass = 64;
-  static thread_local int calls = 0;
-  if (++calls < kCallsPerPass) [[likely]]
-    return;
-  calls = 0;
-  one_pass();
-}
-
 // --stress=random takes any of what is complete.
 bool chooses_by_chance();
 // One of the active requests that is complete, or -1; `active` tells whether there are any. The search begins at
@@ -78,7 +65,27 @@ class Turn {
   int count_ = 0, next_ = 0;
   uint32_t mark_ = 0;
 };
-inline constinit thread_local Turn turn;
+
+// What is kept of a thread that asks for its requests, as long as the thread.
+struct Asker {
+  Turn turn;
+  int calls_without_pass = 0;
+  uint64_t chance = 0;  // with --stress=random; 0: its seed has not been taken yet
+};
+inline constinit thread_local Asker asker;
+
+// One pass of the engine, for a call that asks and does not wait.
+void one_pass();
+// Of a call that need not wait, nor ask: one of many makes a pass, or a program that makes no other calls would keep
+// others waiting where no progress thread runs.
+inline void pass_at_times() {
+  constexpr int kCallsPerPass = 64;
+  if (++asker.calls_without_pass < kCallsPerPass) [[likely]]
+    return;
+  asker.calls_without_pass = 0;
+  one_pass();
+}
+
 bool all_complete(int count, const MPI_Request* requests);
 
 }  // namespace tutti::mpi

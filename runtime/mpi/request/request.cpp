@@ -40,7 +40,7 @@ const char* name_of(Request::Kind kind) {
       my_process(), own_job().view().host, name_of(request.kind), comm.name.empty() ? "a communicator" : comm.name,
       lost.message());
   if (const auto known =
-          keeps_what_is_gone ? inventory::history_of(static_cast<const Object*>(&request)) : std::nullopt) {
+          checking.keeps_what_is_gone ? inventory::history_of(static_cast<const Object*>(&request)) : std::nullopt) {
     const std::vector<std::string> places = place_texts({known->made, known->freed});
     text += fmt::format("\n  it was started by {}\n  it was freed by {}", places[0], places[1]);
   }

@@ -90,7 +90,7 @@ Error check_sides(const char* side, int64_t count, const Datatype& type, const T
                           "(counts times basic types) must agree",
                           side, amount_text(count, type), amount_text(there.count, there.type), there.rank);
     if (lenient) return tolerated(Tolerated::one_byte_types, std::move(error));
-    return type_comparison.report_only ? report_alone(std::move(error), nullptr) : std::move(error);
+    return checking.report_only ? report_alone(std::move(error), nullptr) : std::move(error);
   }
   if (bytes > there.bytes())
     return failure(MPI_ERR_TRUNCATE,

@@ -185,10 +185,10 @@ Error t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   if (!found) return bad_handle("control variable");
   if (!buf) return null_address("buf");
   const Setting& s = *found->setting;
-  const bool before = phase.load() == Phase::before_init;
+  const bool before = current.phase.load() == Phase::before_init;
   if (is_of_launcher(s))
     return failure(MPI_T_ERR_CVAR_SET_NEVER, "{} is the launcher's: it is set in tutti.yaml or by --set", s.name);
-  if (!before && !(changes_while_running(s) && phase.load() == Phase::running))
+  if (!before && !(changes_while_running(s) && current.phase.load() == Phase::running))
     return failure(MPI_T_ERR_CVAR_SET_NEVER, "{} takes effect in MPI_Init, which is over: write it before", s.name);
   std::vector<GivenSetting> given = controls().written;
   std::erase_if(given, [&](const GivenSetting& g) { return g.name == s.name; });

@@ -131,10 +131,10 @@ bool is_wanted(Listens by) {
 void count_traffic(Process& p, bool on) TUTTI_ENGINE_OWNED {
   transport::Transport& usual = p.stress ? *p.stress : p.transport->direct();
   if (!on) return p.engine->switch_transport(usual);
-  if (!counting())
-    counting() =
+  if (!p.counting)
+    p.counting =
         std::make_unique<transport::Counting>(p.stress ? *p.stress : static_cast<transport::Transport&>(*p.transport));
-  p.engine->switch_transport(*counting());
+  p.engine->switch_transport(*p.counting);
 }
 
 // After a handle has been started, stopped or freed.
@@ -162,7 +162,6 @@ Error can_write(const PerformanceHandle& h) {
 
 void begin_counting(Process& process) {
   const std::lock_guard lock(mutex());
-  counting().reset();  // of an earlier engine
   const engine::Engine::Guard own(*process.engine);
   if (is_wanted(Listens::transport)) count_traffic(process, true);
 }

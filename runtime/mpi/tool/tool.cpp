@@ -99,7 +99,7 @@ const Enumeration* enumeration_of(MPI_T_enum handle) {
 
 Error resolve_bound(int bind, void* object, Ref<Comm>& comm) {
   if (bind == MPI_T_BIND_NO_OBJECT) return {};
-  if (phase.load() != Phase::running)
+  if (current.phase.load() != Phase::running)
     return failure(MPI_T_ERR_NOT_ACCESSIBLE,
                    "it is bound to a communicator, and there is none before MPI_Init and after MPI_Finalize");
   Comm* const found = object ? resolve<Comm>(*static_cast<MPI_Comm*>(object)) : nullptr;

@@ -110,7 +110,7 @@ void pending(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = running() ? static_cast<double>(engine_of_process().pending()) : 0;
 }
 void completed(const Comm*, double* v) TUTTI_ENGINE_OWNED {
-  *v = the_process ? static_cast<double>(current.completions) : 0;
+  *v = current.process ? static_cast<double>(current.completions) : 0;
 }
 void wakeups(const Comm*, double* v) {
   *v = running() && process().helper ? static_cast<double>(process().helper->wakeups()) : 0;
@@ -235,9 +235,8 @@ const PerformanceVariable kVariables[] = {
 
 }  // namespace
 
-std::unique_ptr<transport::Counting>& counting() {
-  static auto& made = *new std::unique_ptr<transport::Counting>;
-  return made;
+transport::Counting* counting() {
+  return current.process ? current.process->counting.get() : nullptr;
 }
 
 std::span<const PerformanceVariable> performance_variables() {

@@ -3,9 +3,9 @@
 // of a class and size (19.1.9), Fortran's types by precision and range (19.1.9). The Fortran
 // compiler is taken to be one with IEEE reals of 4, 8 and 16 bytes and integers of up to 16.
 #include <map>
-#include <mutex>
 #include <tuple>
 
+#include "base/mutex.hpp"
 #include "mpi/type/api_datatype.hpp"
 
 namespace tutti::mpi {
@@ -55,12 +55,17 @@ Error type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
 
 namespace {
 
+// The datatypes by combiner and arguments. They are never destroyed, because their handles cannot be freed.
+struct Parametrized {
+  Mutex mutex;
+  std::map<std::pair<int, std::vector<int>>, Datatype*> made TUTTI_GUARDED_BY(mutex);
+};
+
 // The same arguments always give the same handle, which cannot be freed.
 MPI_Datatype parametrized(int combiner, MPI_Datatype model, std::vector<int> arguments) {
-  static std::mutex mutex;
-  static auto* made = new std::map<std::pair<int, std::vector<int>>, Datatype*>;
-  std::lock_guard lock(mutex);
-  Datatype*& type = (*made)[{combiner, arguments}];
+  static auto& all = *new Parametrized;
+  const Lock lock(all.mutex);
+  Datatype*& type = all.made[{combiner, arguments}];
   if (type == nullptr) {
     const Datatype& like = *resolve<Datatype>(model);
     type = new Datatype(like.layout, true);

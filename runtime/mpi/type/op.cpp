@@ -166,8 +166,8 @@ Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, 
     bound.apply = [](const coll::Reduction&, const void*, const void*, void*, int64_t) {};
     return bound;
   }
-  if (watcher && !(row.classes & on(type.type_class))) [[unlikely]]
-    watcher->computes_undefined(fmt::format("{} on {}", row.name, description(type)));
+  if (checking.watcher && !(row.classes & on(type.type_class))) [[unlikely]]
+    checking.watcher->computes_undefined(fmt::format("{} on {}", row.name, description(type)));
   return bound;
 }
 
