@@ -66,7 +66,7 @@ flags=${described#"${described%% *}"} whose=${described%% *}
 case $flags in
   *OWN_DESCRIPTORS*COPIES_ARE_TOLD*) ;;
   *OWN_DESCRIPTORS*)
-    echo "tutti fortran: note: $name does not tell copies of components (a%x) from arrays: of mpi_f08, pass neither them nor pointers to them to calls that do not block" >&2
+    echo "tutti fortran: note: $name does not tell copies of components (a%x) from arrays: of mpi_f08, pass neither them nor pointers to them to calls that receive and do not block, are persistent, or expose memory; $name -Warray-temporaries names the lines" >&2
     ;;
 esac
 

@@ -59,13 +59,25 @@ static inline int is_copy(const descriptor* d) {
   return 0;
 #endif
 }
+/* Where variables come with the lower bounds that they were declared with (gfortran 11), those that begin at 0 look like
+ * copies. */
+static inline int may_be_copy(const descriptor* d) {
+#ifdef TUTTI_FORTRAN_COPIES_ARE_TOLD
+  (void)d;
+  return 0;
+#else
+  for (int i = 0; i < d->rank; i++)
+    if (d->dim[i].lower_bound != 0) return 0;
+  return d->rank != 0;
+#endif
+}
 
 /* Whether its address is all that there is to know of the buffer: it has no gaps, and is none of the rare ones that
  * array_of() looks at. */
 static inline int is_plain(const descriptor* d) {
   ptrdiff_t expected = 1;
   if (d->rank == 0) return !is_former(d);
-  if (UNLIKELY(is_former(d) | is_copy(d) | ((size_t)d->span != d->elem_len))) return 0;
+  if (UNLIKELY(is_former(d) | is_copy(d) | may_be_copy(d) | ((size_t)d->span != d->elem_len))) return 0;
   for (int i = 0; i < d->rank; i++) {
     const ptrdiff_t extent = d->dim[i].upper_bound - d->dim[i].lower_bound + 1;
     if (extent <= 0) return 1; /* nothing is in it, or it is of assumed size, which has no gaps */
@@ -134,6 +146,10 @@ static inline int is_former(const descriptor* d) {
   return 0;
 }
 static inline int is_copy(const descriptor* d) {
+  (void)d;
+  return 0;
+}
+static inline int may_be_copy(const descriptor* d) {
   (void)d;
   return 0;
 }

@@ -24,19 +24,15 @@ static const struct {
      "the buffer is a section with gaps, where MPI wants memory as a whole: pass an array without gaps"},
     {MPI_ERR_BUFFER,
      "the compiler hands over a copy of the buffer, which is a component of an array (or an expression) and gone when "
-     "this "
-     "call returns, before its operation is complete: pass the component of the first element, as in a(1)%x, and a "
-     "datatype with the extent of an element of the array (MPI_Type_create_resized), or make a call that blocks"},
+     "this call returns, before its operation is complete: pass the component of the first element, as in a(1)%x, and "
+     "a datatype with the extent of an element of the array (MPI_Type_create_resized), or make a call that blocks"},
     {MPI_ERR_BUFFER,
      "the compiler does not tell how far the elements of the buffer lie from each other, which is an array of an "
-     "extended "
-     "type, a pointer to components, or was allocated by assigning RESHAPE, MATMUL or the like: pass its first "
-     "element, or "
-     "allocate it before it is assigned"},
+     "extended type, a pointer to components, or was allocated by assigning RESHAPE, MATMUL or the like: pass its "
+     "first element, or allocate it before it is assigned"},
     {MPI_ERR_BUFFER,
      "the object file that calls has been compiled with the modules of an earlier Tutti, which describe buffers in "
-     "another "
-     "way: compile it again"},
+     "another way: compile it again"},
 };
 
 /* lib/for_fortran.cpp: the library of C names the call and its line. Above another one the error is one that the
@@ -199,6 +195,22 @@ static int make_copy(struct section* section, const struct array* of, size_t use
   return MPI_SUCCESS;
 }
 
+/* Of what may be the compiler's copy the call sends another one, which is right in either case. What its datatype does
+ * not describe is no copy. */
+static int copy_to_be_sure(struct section* section, const struct array* of, const MPI_Count* count,
+                           const MPI_Datatype* type, enum section_use use, int flow) {
+  size_t used = bytes_in(of);
+  if (used == 0 || (count && *count <= 0)) return MPI_SUCCESS;
+  if (use == kOnce || use == kReduced) {
+    MPI_Count bytes = 0;
+    if (*type == MPI_DATATYPE_NULL) return MPI_SUCCESS; /* the call itself judges that */
+    const int error = span(*count, *type, &bytes);
+    if (error != MPI_SUCCESS || bytes < 0 || bytes > (MPI_Count)used) return error;
+    used = (size_t)bytes;
+  }
+  return make_copy(section, of, used, flow);
+}
+
 int section_make(struct section* section, const descriptor* by, MPI_Count* count, MPI_Datatype* type,
                  enum section_use use, int flow, struct raised_on on) {
   struct array of;
@@ -210,6 +222,8 @@ int section_make(struct section* section, const descriptor* by, MPI_Count* count
     const int is_known = (use == kAddress && !is_compilers) || (count && *count == 0) || is_empty(&of);
     return is_known ? MPI_SUCCESS : refuse(section, kLengthUntold, on);
   }
+  if (may_be_copy(by) && (flow & kLater) && of.base && !has_gaps(&of) && may_copy_again(use, flow))
+    return copy_to_be_sure(section, &of, count, type, use, flow);
   size_t used = bytes_in(&of);
   if (!of.base || used == 0 || (!is_compilers && (use == kAddress || !has_gaps(&of)))) return MPI_SUCCESS;
   if (is_compilers && count && *count == 0) return MPI_SUCCESS;

@@ -6,7 +6,8 @@
  * it runs, another one for as long as its request is there, or until a call says that it is complete: the one that
  * synchronises a window, or the second half of a split access. A partition is copied when MPI_Pready hands it over, and
  * when MPI_Parrived says that it has come. The library of MPI has to tell of that (Tutti's does); above another one such
- * a buffer is refused with a sentence. */
+ * a buffer is refused with a sentence. Of a compiler's own copy, which is gone when the call returns, another one is sent,
+ * and what receives into it is refused. */
 #ifndef TUTTI_FORTRAN_SECTION_H
 #define TUTTI_FORTRAN_SECTION_H
 

@@ -70,7 +70,8 @@ done
 flags=
 wanted sections_later && program sections_later '' check.f90 sections_later.f90 sections_c.c
 flags="-cpp -O2"
-wanted described && program described "$untold" check.f90 described_module.F90 described_objects.F90 described.F90
+wanted described &&
+  program described "$untold" check.f90 described_module.F90 described_objects.F90 described_later.F90 described.F90
 flags=
 wanted imaginary && program imaginary '' check.f90 imaginary.f90
 flags=$lenient

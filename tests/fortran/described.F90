@@ -7,12 +7,15 @@
 program described
   use described_module
   use described_objects
+  use described_later
   implicit none
   character(len=8) :: argument
   logical :: copies_are_told
+  integer :: rank
   call get_command_argument(1, argument)
   copies_are_told = argument /= 'untold'
   call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
   call MPI_Comm_dup(MPI_COMM_SELF, comm)
   call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN)
   new = [(100 + k, k = 1, 20)]
@@ -31,6 +34,10 @@ program described
   call vector_subscripts()
   call expressions()
   call addresses()
+  call sends_that_last()
+  if (copies_are_told) call receives_that_last(rank)
+  call first_elements(rank)
+  call single_elements()
   call MPI_Comm_free(comm)
   call MPI_Finalize()
   call finish()
