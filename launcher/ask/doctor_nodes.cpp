@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +16,7 @@
 #include "base/config.hpp"
 #include "base/printable.hpp"
 #include "launcher/ask/doctor.hpp"
+#include "launcher/ask/talker.hpp"
 #include "launcher/daemons/daemon_start.hpp"
 #include "launcher/node/spawn.hpp"
 
@@ -27,7 +25,6 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
 constexpr int kMillisecondsEach = 3000;  // for a connection
-constexpr size_t kMostBytes = 64 << 10;
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -66,68 +63,24 @@ std::vector<std::string> shell_to(const Host& to, const Allocation& allocation) 
 struct Patient {
   std::string node;
   std::string shell;  // the command, for a sentence
-  pid_t pid = -1;
-  int fd = -1;
-  std::string text;
-  int status = -1;  // of waitpid
+  Talker talker;
   bool late = false;
 };
 
-// Both of its streams come through one pipe: what a remote shell complains of is wanted, too.
-void begin(Patient& patient, const std::vector<std::string>& command) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return;
-  patient.pid = ::fork();
-  if (patient.pid == 0) {
-    const int nothing = ::open("/dev/null", O_RDONLY);
-    ::dup2(nothing, 0);
-    ::dup2(ends[1], 1);
-    ::dup2(ends[1], 2);
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    ::setpgid(0, 0);
-    ::execvp(words[0], words.data());
-    ::dprintf(2, "%s: %s\n", words[0], std::strerror(errno));
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  patient.fd = ends[0];
-}
-
 void hear_all(std::vector<Patient>& patients) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    std::vector<pollfd> open;
-    std::vector<Patient*> whose;
-    for (Patient& each : patients)
-      if (each.fd >= 0) open.push_back({each.fd, POLLIN, 0}), whose.push_back(&each);
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (open.empty()) break;
-    if (left.count() <= 0 || (::poll(open.data(), open.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)) {
-      for (Patient* each : whose) each->late = true;
-      break;
-    }
-    for (size_t i = 0; i < open.size(); ++i) {
-      if (open[i].revents == 0) continue;
-      char bytes[4096];
-      const ssize_t n = ::read(open[i].fd, bytes, sizeof bytes);
-      if (n > 0 && whose[i]->text.size() < kMostBytes) whose[i]->text.append(bytes, static_cast<size_t>(n));
-      if (n > 0 || (n < 0 && errno == EINTR)) continue;
-      ::close(std::exchange(whose[i]->fd, -1));
-    }
-  }
+  std::vector<Talker*> talkers;
+  for (Patient& each : patients) talkers.push_back(&each.talker);
+  Talker::hear(talkers, kPatience);
   for (Patient& each : patients) {
-    if (each.fd >= 0) ::close(each.fd);
-    if (each.pid > 0 && each.late) ::kill(-each.pid, SIGKILL);
-    while (each.pid > 0 && ::waitpid(each.pid, &each.status, 0) < 0 && errno == EINTR) continue;
+    each.late = !each.talker.has_ended();
+    each.talker.end();
   }
 }
 
 Findings findings_of(const Patient& patient) {
   Findings out;
   std::string complaint, version;
-  std::istringstream lines(patient.text);
+  std::istringstream lines(patient.talker.text());
   for (std::string line; std::getline(lines, line);) {
     Finding finding;
     if (line.starts_with("version\t"))
@@ -142,7 +95,7 @@ Findings findings_of(const Patient& patient) {
              fmt::format("'{}' has not come to an end after {} s", patient.shell, kPatience.count()),
              fmt::format("try '{} true', which should end at once", patient.shell)}};
   if (out.empty()) {
-    const int code = WIFEXITED(patient.status) ? WEXITSTATUS(patient.status) : 128 + WTERMSIG(patient.status);
+    const int code = patient.talker.exit_code();
     const bool absent = code == 126 || code == 127;
     return {{Health::bad, absent ? "installation" : "remote shell",
              fmt::format("'{}' ended with code {}{}{}", patient.shell, code, complaint.empty() ? "" : ": ", complaint),
@@ -210,7 +163,7 @@ std::vector<NodeFindings> ask_other_nodes(const Allocation& allocation) {
       command.insert(command.end(), {own, "doctor", "--lines", "--reach", target});
     else
       command.push_back(fmt::format("exec {} doctor --lines --reach {}", launcher::quoted(own), target));
-    begin(patient, command);
+    patient.talker.begin(command);
   }
   hear_all(patients);
   if (fd >= 0) ::close(fd);
