@@ -11,5 +11,6 @@ namespace tutti::launcher {
 int info_command(const std::vector<std::string>& arguments);
 int jobs_command(const std::vector<std::string>& arguments);
 int doctor_command(const std::vector<std::string>& arguments);
+int report_command(const std::vector<std::string>& arguments);
 
 }  // namespace tutti::launcher

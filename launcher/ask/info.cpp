@@ -17,6 +17,13 @@
 namespace tutti::launcher {
 namespace {
 
+#ifdef __clang__
+constexpr const char* kCompiler = __VERSION__;  // "Clang 19.1.7"
+#else
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+constexpr std::string_view kBuildType = TUTTI_BUILD_TYPE;
+
 constexpr const char* kHelp =
     "Usage: tutti info [--config | --api | --version]\n"
     "Prints what this installation is and which cores of this machine it uses; with --config\n"
@@ -66,6 +73,7 @@ int print_api() {
 int print_summary() {
   Result<Topology> topology = Topology::of_this_machine();
   fmt::print("Tutti {}\n", TUTTI_VERSION);
+  fmt::print("built:         by {}, {}\n", kCompiler, kBuildType);
   fmt::print("installed in:  {}\n", installation_root().string());
   const auto settings = installed_settings_folder();
   fmt::print("settings from: {}\n", settings.empty() ? "(none installed)" : settings.string());

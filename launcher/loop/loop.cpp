@@ -103,6 +103,10 @@ void Loop::run_posted() {
   }
 }
 
+std::string Loop::library_name() {
+  return std::string("libevent ") + event_get_version();
+}
+
 void Loop::run() {
   while (!stopped_) event_base_loop(base_, EVLOOP_NO_EXIT_ON_EMPTY);
   stopped_ = false;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 
 struct event_base;
 struct event;
@@ -38,6 +39,7 @@ class Loop {
   Loop();
   ~Loop();
   Loop(const Loop&) = delete;
+  static std::string library_name();  // "libevent 2.1.12-stable"
   Loop& operator=(const Loop&) = delete;
 
   // Level-triggered: called again and again while the descriptor is ready.

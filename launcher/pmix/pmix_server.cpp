@@ -361,6 +361,13 @@ void PmixServer::finish_fence(const std::string& key, int status, const std::str
   answer(waiting.callback, waiting.token, status, data);
 }
 
+// "OpenPMIx 4.2.2 (PMIx Standard: 4.1, …", of which the second word is the number.
+std::string PmixServer::library_name() {
+  const std::string_view whole = PMIx_Get_version();
+  const size_t begin = whole.find(' ') + 1, end = std::min(whole.find_first_of(" ,", begin), whole.size());
+  return fmt::format("PMIx {}", whole.substr(begin, end - begin));
+}
+
 std::string PmixServer::published_by(int rank, const std::string& key) const {
   const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
   pmix_info_t here;

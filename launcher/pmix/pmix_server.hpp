@@ -24,6 +24,8 @@ inline constexpr const char *kSecurityVariable = "PMIX_MCA_psec", *kAlsoNone = "
 
 class PmixServer {
  public:
+  static std::string library_name();  // "PMIx 4.2.2"
+
   // Called on the loop's thread.
   class Events {
    public:

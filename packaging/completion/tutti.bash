@@ -41,10 +41,27 @@ _tutti_run() {
   esac
 }
 
+# Behind -- stands a command.
+_tutti_report() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} i
+  COMPREPLY=()
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    [ "${COMP_WORDS[i]}" = -- ] || continue
+    COMPREPLY=($(compgen -f -- "$word") $(compgen -c -- "$word"))
+    return
+  done
+  case $before in
+    -o | --output) COMPREPLY=($(compgen -f -- "$word")) ;;
+    --job) COMPREPLY=($(compgen -W "$(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
+    --timeout) ;;
+    *) COMPREPLY=($(compgen -W "-o --output --job --timeout --help --" -- "$word")) ;;
+  esac
+}
+
 _tutti() {
   local word=${COMP_WORDS[COMP_CWORD]}
   if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "run info why jobs doctor fortran version help" -- "$word"))
+    COMPREPLY=($(compgen -W "run info why jobs doctor report fortran version help" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -53,6 +70,7 @@ _tutti() {
     why) COMPREPLY=($(compgen -W "--json --record --dump --user --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
     jobs) COMPREPLY=($(compgen -W "--json --names --help" -- "$word")) ;;
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
+    report) _tutti_report ;;
     fortran) COMPREPLY=($(compgen -W "--fc= --cc= --to= --system --help" -- "$word")) ;;
   esac
 }

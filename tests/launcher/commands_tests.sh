@@ -152,14 +152,15 @@ why job1 job2
 run --nope
 jobs --nope
 doctor --nope
+report --nope
 fortran --nope
 END
   "$build/bin/tutti" info --confg >out 2>err
   said "did you mean '--config'?"
   "$build/bin/tutti" info --config --api >out 2>err && fail "two things at a time"
   said "one of its options at a time: --config, or --api"
-  for words in "info --help" "info -h" "why --help" "run --help" "jobs --help" "doctor --help" "fortran --help" \
-      "help run" "help info" "help why" "help jobs" "help doctor" "help fortran"; do
+  for words in "info --help" "info -h" "why --help" "run --help" "jobs --help" "doctor --help" "fortran --help" "report --help" \
+      "help run" "help info" "help why" "help jobs" "help doctor" "help fortran" "help report"; do
     "$build/bin/tutti" $words >out 2>err || fail "tutti $words fails"
     words=${words#help }
     printed "Usage: tutti ${words%% *}"
@@ -175,7 +176,7 @@ END
   expect_code 2
   said "--host: 'node[3-1]' is not a list of nodes such as node[1-3,7]"
   "$build/bin/tutti" frobnicate >out 2>err && fail "an unknown command succeeds"
-  said "there is no command 'tutti frobnicate'; there are run, info, why, fortran, jobs, doctor, help and version"
+  said "there is no command 'tutti frobnicate'; there are run, info, why, fortran, jobs, doctor, report, help and version"
   "$mpirun" help binding >out 2>err || fail "mpirun help binding fails"
   printed "--bind-to WHAT"
   "$mpirun" help >out 2>err || fail "mpirun help fails"
@@ -284,6 +285,8 @@ test_completion_of_bash() {
 mpirun --use-hw|--use-hwthread-cpus
 mpiexec -n 2 --preload-b|--preload-binary
 tutti doc|doctor
+tutti report --ti|--timeout
+tutti report -- --use|
 tutti run --map-by nu|numa
 tutti fortran --sy|--system
 END
@@ -310,6 +313,7 @@ mpirun --use-hw|--use-hwthread-cpus
 mpirun --rank-by fi|--rank-by fill
 mpiexec -n 2 --preload-b|--preload-binary
 tutti doc|tutti doctor
+tutti report --ti|tutti report --timeout
 tutti run --map-by nu|--map-by numa
 END
 }
