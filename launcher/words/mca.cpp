@@ -13,6 +13,10 @@ struct Parameter {
   std::string_view here;     // otherwise
 };
 
+constexpr std::string_view kPorts = "give the ranks a range: -x UCX_TCP_PORT_RANGE=40000-40999";
+constexpr std::string_view kDaemonPorts = "daemons take free ports, of those that net.ipv4.ip_local_port_range names";
+constexpr std::string_view kMemory = "messages are of the main memory";
+
 constexpr Parameter kParameters[] = {
     {"plm_rsh_agent", "launch.rsh", ""},
     {"hwloc_base_binding_policy", "launch.bind_to", ""},
@@ -35,6 +39,15 @@ constexpr Parameter kParameters[] = {
     {"btl_tcp_if_include", "", "give the ranks UCX_NET_DEVICES: -x UCX_NET_DEVICES=eth0"},
     {"btl_tcp_if_exclude", "", "give the ranks UCX_NET_DEVICES: -x UCX_NET_DEVICES=eth0"},
     {"btl_vader_single_copy_mechanism", "", "--set transport.cma=off does without CMA"},
+    {"orte_tmpdir_base", "", "TMPDIR says where the job's folder is made"},
+    {"prte_tmpdir_base", "", "TMPDIR says where the job's folder is made"},
+    {"btl_tcp_port_min_v4", "", kPorts},
+    {"btl_tcp_port_range_v4", "", kPorts},
+    {"oob_tcp_dynamic_ipv4_ports", "", kDaemonPorts},
+    {"oob_tcp_static_ipv4_ports", "", kDaemonPorts},
+    {"opal_cuda_support", "", kMemory},
+    {"mpi_cuda_support", "", kMemory},
+    {"mpi_leave_pinned", "", "UCX keeps what it has registered by itself"},
     {"btl_openib_allow_ib", "", "networks are UCX's; UCX_TLS and UCX_NET_DEVICES narrow them"},
 };
 
@@ -53,20 +66,20 @@ Error take_mca(Parse& p, std::string_view name) {
   for (const Parameter& known : kParameters) {
     if (known.name != name) continue;
     const std::string written = fmt::format("{} {} {}", p.option, name, p.second);
-    if (known.setting == "launch.bind_to")
-      p.run.bind_to = p.second;
-    else if (known.setting == "launch.map_by")
-      p.run.map_by = p.second;
-    else if (!known.setting.empty())
+    if (known.setting == "launch.bind_to") return find_option("bind-to")->take(p, p.second);
+    if (known.setting == "launch.map_by") return find_option("map-by")->take(p, p.second);
+    if (!known.setting.empty())
       p.run.settings.push_back({std::string(known.setting), p.second, written});
     else
       p.run.notes.push_back(fmt::format("{} changes nothing: {}", written, known.here));
     return {};
   }
-  p.run.notes.push_back(
-      fmt::format("{} {} {} changes nothing: it is a parameter of Open MPI; 'tutti info --config' "
-                  "lists the settings here",
-                  p.option, name, p.second));
+  // Those of a kind, which many components of Open MPI have.
+  const std::string_view here =
+      name.ends_with("_base_verbose")  ? "--verbose says what is done, and UCX_LOG_LEVEL=info what networks do"
+      : name.ends_with("_eager_limit") ? "lengths at which messages go another way are chosen by themselves, and by UCX"
+                                       : "it is a parameter of Open MPI; 'tutti info --config' lists the settings here";
+  p.run.notes.push_back(fmt::format("{} {} {} changes nothing: {}", p.option, name, p.second, here));
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include "launcher/words/option_table.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "base/stress_mode.hpp"
@@ -61,16 +62,34 @@ Error take_hosts(Parse& p, std::string_view value) {
   return p.app.hosts.empty() ? bad_value(p, value, names) : Error();
 }
 
-// rankfile:FILE and Open MPI's rankfile:file=FILE have their file in the same word.
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+// rankfile:FILE and Open MPI's rankfile:file=FILE have their file in the same word. Capitals make no difference to Open
+// MPI, whose pages write PPR:2:NODE:PE=4; files and devices keep theirs.
 Error take_mapping(Parse& p, std::string_view value) {
-  constexpr std::string_view file = "rankfile:";
-  p.run.map_by = value;
-  if (!value.starts_with(file)) return {};
-  value.remove_prefix(file.size());
-  if (value.starts_with("file=") || value.starts_with("FILE=")) value.remove_prefix(5);
-  p.run.rankfile = value.substr(0, value.find(':'));
-  value.remove_prefix(p.run.rankfile.size());
-  p.run.map_by = "rankfile" + std::string(value);
+  constexpr std::string_view file = "rankfile:", device = "dist:", elsewhere = ":nolocal";
+  std::string text = in_small_letters(value);
+  for (const std::string_view list : {"pe-list=", "cpu-list="})
+    if (text.find(list) != text.npos)
+      return failure(MPI_ERR_ARG, "--map-by {}: type --cpu-set LIST for the processors of each node that are used",
+                     value);
+  if (text.starts_with(device)) text.replace(device.size(), text.npos, value.substr(device.size()));
+  if (text.starts_with(file)) {
+    value.remove_prefix(file.size());
+    if (value.starts_with("file=") || value.starts_with("FILE=")) value.remove_prefix(5);
+    p.run.rankfile = value.substr(0, value.find(':'));
+    text = "rankfile" + in_small_letters(value.substr(p.run.rankfile.size()));
+  }
+  const size_t at = text.find(elsewhere), behind = at + elsewhere.size();
+  if (at != text.npos && (behind == text.size() || text[behind] == ':')) {
+    p.run.other_nodes_only = true;
+    text.erase(at, elsewhere.size());
+  }
+  p.run.map_by = text.empty() ? "slot" : text;
   return {};
 }
 
@@ -178,7 +197,7 @@ const std::vector<Option>& own_options() {
        "none, hwthread, core, l2cache, l3cache, numa or socket; default: core, or none when\n"
        "a node has more ranks than cores",
        [](Parse& p, std::string_view v) {
-         p.run.bind_to = v;
+         p.run.bind_to = in_small_letters(v);
          return Error();
        },
        "OM",

@@ -237,6 +237,10 @@ std::optional<std::string> help_on(std::string_view topic) {
                                           : "",
                        doc);
   };
+  // Topics of Open MPI's --help that have another name here.
+  if (topic == "mapping" || topic == "ranking") topic = "placement";
+  if (topic == "input") topic = "output";
+  if (topic == "all") topic = "options";
   std::string out;
   for (const Topic& each : topics()) {
     if (topic == "topics") out += fmt::format("{}\n    {}\n", each.name, each.about);

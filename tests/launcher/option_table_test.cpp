@@ -94,6 +94,16 @@ TEST(OptionTable, PlacesOfRanks) {
   EXPECT_EQ(parse("--rankfile f p")->map_by, "rankfile");
   EXPECT_EQ(parse("--map-by rankfile:file=a/b p")->rankfile, "a/b");
   EXPECT_EQ(parse("--map-by rankfile:a:nooversubscribe p")->map_by, "rankfile:nooversubscribe");
+  EXPECT_EQ(parse("--map-by RankFile:FILE=A/b:NoOversubscribe p")->map_by, "rankfile:nooversubscribe");
+  EXPECT_EQ(parse("--map-by RankFile:FILE=A/b p")->rankfile, "A/b");
+  EXPECT_EQ(parse("--map-by PPR:2:Package:PE=4 p")->map_by, "ppr:2:package:pe=4");
+  EXPECT_EQ(parse("--map-by DIST:Mlx5_0 p")->map_by, "dist:Mlx5_0");
+  EXPECT_EQ(parse("--bind-to L3CACHE p")->bind_to, "l3cache");
+  EXPECT_EQ(parse("--mca rmaps_base_mapping_policy PPR:1:Socket p")->map_by, "ppr:1:socket");
+  EXPECT_EQ(parse("--map-by node:NOLOCAL:PE=2 p")->map_by, "node:pe=2");
+  EXPECT_TRUE(parse("--map-by :NOLOCAL p")->other_nodes_only);
+  EXPECT_FALSE(parse("--map-by node p")->other_nodes_only);
+  EXPECT_NE(problem("--map-by PE-LIST=0,1 p").find("type --cpu-set LIST"), std::string::npos);
   EXPECT_EQ(parse("--cpu-set 0,2-3 p")->processors, "0,2-3");
   EXPECT_NE(problem("--cpu-list a p").find("numbers of processors"), std::string::npos);
   EXPECT_TRUE(parse("--use-hwthread-cpus p")->hwthreads);
@@ -160,6 +170,22 @@ TEST(OptionTable, ParametersOfOpenMpi) {
   EXPECT_TRUE(run->nooversubscribe);
 }
 
+TEST(OptionTable, ParametersOfOpenMpiThatHaveAnAnswer) {
+  const struct {
+    const char *name, *answer;
+  } cases[] = {
+      {"orte_tmpdir_base", "TMPDIR"},           {"btl_tcp_port_min_v4", "UCX_TCP_PORT_RANGE"},
+      {"plm_base_verbose", "--verbose"},        {"btl_vader_eager_limit", "chosen by themselves"},
+      {"opal_cuda_support", "the main memory"}, {"btl_tcp_if_include", "UCX_NET_DEVICES"},
+  };
+  for (const auto& each : cases) {
+    Result<RunOptions> run = parse(fmt::format("--mca {} 1 p", each.name));
+    ASSERT_TRUE(run) << run.error().message();
+    ASSERT_EQ(run->notes.size(), 1u) << each.name;
+    EXPECT_NE(run->notes[0].find(each.answer), std::string::npos) << run->notes[0];
+  }
+}
+
 TEST(OptionTable, DisplayAndHelp) {
   Result<RunOptions> run = parse("--display map,bind:parseable --dry-run p");
   ASSERT_TRUE(run) << run.error().message();
@@ -172,6 +198,8 @@ TEST(OptionTable, DisplayAndHelp) {
     ASSERT_TRUE(help_on(topic)) << topic;
     EXPECT_NE(help_on("topics")->find(topic), std::string::npos) << topic;
   }
+  EXPECT_EQ(help_on("mapping"), help_on("placement"));  // as Open MPI calls it
+  EXPECT_EQ(help_on("all"), help_on("options"));
   EXPECT_NE(help_on("binding")->find("--cpu-list, --cpu-set, --slot-list LIST"), std::string::npos)
       << *help_on("binding");
 }
