@@ -37,7 +37,7 @@ inline int pcontrol(int) {
   return MPI_SUCCESS;
 }
 
-// --- handles as integers (section 20.3.4). A predefined handle is its own number; another gets a
+// --- handles as integers (section 20.4.5). A predefined handle is its own number; another gets a
 // number from 0x1000 on when it is first asked for, and keeps it. A number that was never given
 // out becomes the null handle. Any thread.
 int number_of(const void* handle);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the manual pages of MPI's functions, MPI_*.3, and their index, tutti-functions.7, of what lib/model.py knows
 and of the texts in man/functions/, which man/texts.py reads; it also says how one looks.
-usage: functions.py FOLDER, which gets man3/ and man7/; or functions.py --missing, which tells what is not described, and
-fails if something is not."""
+usage: functions.py FOLDER, which gets man3/ and man7/; or functions.py --missing, which tells what is not described,
+and fails if something is not."""
 import collections
 import pathlib
 import re
@@ -125,7 +125,7 @@ SIGNIFICANT = {"at root": "It means something on the root alone.",
                "unless op": "It means nothing where `op` is MPI_NO_OP."}
 
 
-def facts(function, p, said):
+def facts(function, p, said, is_persistent):
     """Sentences about an argument that the table knows, beside what is said of it."""
     found = []
     if p.or_null and p.kind.startswith("RANK") and "MPI_PROC_NULL" not in said:
@@ -136,9 +136,11 @@ def facts(function, p, said):
         found.append("It may be NULL where there is nothing to give or to get.")
     if p.or_any:
         found.append("MPI_ANY_SOURCE is any rank." if p.kind.startswith("RANK") else "MPI_ANY_TAG is any tag.")
+    if any(q.significant == f"unless {p.name}" for q in function.parameters) and p.kind == "BUFFER":
+        found.append("The root may give MPI_IN_PLACE." if function.is_rooted else "It may be MPI_IN_PLACE.")
     if p.significant in SIGNIFICANT:
         found.append(SIGNIFICANT[p.significant])
-    elif p.significant.startswith("unless "):
+    elif p.significant.startswith("unless ") and p.significant != f"unless {p.name}":
         found.append(f"It means nothing where `{p.significant.split()[1]}` is MPI_IN_PLACE.")
     if p.type.endswith("]") and p.length and p.length not in ("*",):
         lengths = p.length.split(",")
@@ -148,19 +150,22 @@ def facts(function, p, said):
     fortran_name = model.differences().get((function.name, p.name), {}).get("name")
     if fortran_name and fortran_name not in said:
         found.append(f"In Fortran it is called `{fortran_name}`.")
-    if p.asynchronous:
-        found.append("It must not change until the operation is complete." if p.direction == "in" else
-                     "It is in use until the operation is complete.")
+    if p.asynchronous and is_persistent and p.kind != "BUFFER":
+        found.append("It must not change until the request is freed.")
+    elif p.asynchronous:
+        when = "while the request is active" if is_persistent else "until the operation is complete"
+        found.append(f"It must not change {when}." if p.direction == "in" else f"It is in use {when}.")
     return found
 
 
 def arguments(page, function, texts):
     out = []
+    is_persistent = function.name in procedures() and procedures()[function.name].is_persistent
     for p, is_extra in parameters_of(function):
         if p.type == "...":
             continue
         text = meaning(page, p, texts)
-        said = " ".join([text[:1].upper() + text[1:].rstrip(".") + "."] + facts(function, p, text))
+        said = " ".join([text[:1].upper() + text[1:].rstrip(".") + "."] + facts(function, p, text, is_persistent))
         alone = f", of {function.name}_c alone" if is_extra else ""
         out += [".TP", f"\\fI{p.name}\\fP ({p.direction}{alone})", *wrapped(rich(said))]
     return out
@@ -331,7 +336,9 @@ def roff(page, texts):
     out += wrapped(rich(page.one("checks") or "The arguments of each call."))
     if page.one("strict"):
         out += [".PP", *wrapped(rich("With `--check=strict`: " + page.one("strict")))]
-    out += [".SH STANDARD", *wrapped(f"MPI 5.0, section {page.one('section')}.")]
+    section = page.one("section")
+    deprecated = f"MPI 5.0, sections {section} and 16.4."  # where those of 4.1 are
+    out += [".SH STANDARD", *wrapped(deprecated if function.is_old_large else f"MPI 5.0, section {section}.")]
     out += example(page)
     out += [".SH SEE ALSO"]
     names = see_also(page)

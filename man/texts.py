@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the texts of the manual pages of MPI's functions, man/functions/, with what lib/model.py knows of the functions,
-and tells what a reader would not find. man/functions.py writes the pages.
+"""Reads the texts of the manual pages of MPI's functions, man/functions/, with what lib/model.py knows of the
+functions, and tells what a reader would not find. man/functions.py writes the pages.
 
 The texts of a chapter stand in functions/CHAPTER.txt. Its first line is `chapter: N Title`, where N sorts the index.
 Then come records. One begins with `= MPI_Name ...`: each of these functions gets a page with the record's text, in
@@ -27,7 +27,8 @@ lines are `name: text`.
                  `= NAME` in functions/forms.txt: its paragraphs, errors, checks and names to see come beside these, its
                  other keys in the place of these. Without a summary of its own it has the form's
 
-In texts `name` is an argument or what is typed; names of functions and constants are set by themselves."""
+{waiter} is this rank, and on the page of a form the call that completes it. In texts `name` is an argument or what is
+typed; names of functions and constants are set by themselves."""
 import collections
 import functools
 import pathlib
@@ -204,7 +205,7 @@ class Page:
             if not prefix:
                 fail(self.record.where, f"{self.name} does not say what {{object}} is")
             text = text.replace("{object}", ABOUT[prefix]).replace("{Object}", prefix)
-        return text
+        return text.replace("{waiter}", "the call that completes it" if self.form else "this rank")
 
     def one(self, key):
         return (self.keys.get(key) or [""])[0]

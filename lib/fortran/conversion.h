@@ -52,7 +52,7 @@ static inline int* errcodes_in(const void* codes) {
   return (int*)address_in(codes);
 }
 
-/* --- handles (section 20.3.4). The predefined ones have the same small numbers in both languages. */
+/* --- handles (section 20.4.5). The predefined ones have the same small numbers in both languages. */
 #define HANDLE(type, in, out, convert)                                                                 \
   static inline MPI_##type in(MPI_Fint number) {                                                       \
     return (uint32_t)number < 0x1000 ? (MPI_##type)(intptr_t)number : MPI_##convert##_fromint(number); \

@@ -34,6 +34,11 @@ for name, text in sorted(pages.items()):
         other = other.replace("\\-", "-")
         if not (other in pages if section == "3" else others.get(other) == section):
             found.append(f"{name} refers to {other}({section}), which is not there")
+    own = re.search(r"^\\fI(\w+)\\fP \(.*\)\n(?:[^.\n].*\n)*?.*means nothing where \\fI\1\\fP", text, re.M)
+    if own:
+        found.append(f"{name} says of {own[1]} that it means nothing where it is something else itself")
+    if re.search(r"^\.SH KIND\n.*nonblocking", text, re.M) and "in which this rank waits" in text:
+        found.append(f"{name} returns at once, and is said to wait")
     if any(len(line) > 200 for line in text.splitlines()):
         found.append(f"{name} has a line that no reader of sources can read")
 
