@@ -44,7 +44,7 @@ std::string doing(const RankView& view) {
            "or when mpirun gets SIGCONT";
   if (view.inside) return fmt::format("{}in {}{}, called at {}", stopped, view.call, where, view.place);
   if (view.looks) return fmt::format("{}asks again and again by {} at {}", stopped, view.call, view.place);
-  if (view.call.empty()) return stopped + outside + ", without a call yet";
+  if (view.call.empty()) return stopped + outside + ", and has made no call yet that communicates";
   return fmt::format("{}{}; the latest call was {}{} at {}", stopped, outside, view.call, where, view.place);
 }
 
@@ -104,7 +104,7 @@ std::string group_text(const Group& group, bool odd, bool several_hosts, const J
         most - least > 0.5 ? seconds_text(least) + " to " + seconds_text(most) : seconds_text(most);
     if (group.members[0]->inside)
       text += fmt::format(", for {}", range);
-    else
+    else if (!group.members[0]->call.empty())
       text += fmt::format(", {}{} ago", exact ? "" : "less than ", range);
   }
   std::string others = awaited.empty() ? "" : ranks_text(awaited);

@@ -99,6 +99,13 @@ TEST(Look, TextsWithoutAnEndAndWithEscapesAreTamed) {
   EXPECT_EQ(std::ranges::count(why_text(ranks), '\n'), 2);
 }
 
+TEST(Look, NoTimeIsToldSinceACallThatWasNeverMade) {
+  RankView rank;
+  rank.milliseconds = 12000;
+  const std::string text = why_text({rank});
+  EXPECT_NE(text.find("has made no call yet that communicates\n"), std::string::npos) << text;
+}
+
 TEST(Look, RecordsThatAreNoneAreLeftOut) {
   const auto seen = [](auto&& change) {
     Bytes bytes;
