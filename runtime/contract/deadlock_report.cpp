@@ -30,8 +30,11 @@ std::string needs_text(const Others& others, int me, const engine::Condition& ne
   std::ranges::sort(processes);
   const bool any = std::ranges::any_of(
       needs.nodes(), [](const engine::Condition::Node& node) { return node.kind == engine::Condition::Kind::any; });
-  return fmt::format("waits for {}{}{}", any && processes.size() > 1 ? "one of " : "",
-                     processes_text(others, processes), collective ? " in it" : "");
+  std::string awaited;
+  if (!needs.awaited().empty()) awaited = " to complete " + needs.awaited();
+  if (needs.awaited_count() > 1) awaited += fmt::format(" and {} more", needs.awaited_count() - 1);
+  return fmt::format("waits for {}{}{}{}", any && processes.size() > 1 ? "one of " : "",
+                     processes_text(others, processes), collective ? " in it" : "", awaited);
 }
 
 // The members of a circle, each once.

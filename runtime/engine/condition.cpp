@@ -20,6 +20,8 @@ void Condition::write(Bytes& to) const {
     put(to, node.actor.serial);
   }
   put_text(to, lacking_);
+  put_text(to, awaited_);
+  put(to, awaited_count_);
 }
 
 bool Condition::read(std::span<const std::byte>& from) {
@@ -40,7 +42,7 @@ bool Condition::read(std::span<const std::byte>& from) {
     if (!get(from, node.actor.process)) return false;
     if ((kind & 4) && (!get(from, node.actor.context) || !get(from, node.actor.serial))) return false;
   }
-  return get_text(from, lacking_);
+  return get_text(from, lacking_) && get_text(from, awaited_) && get(from, awaited_count_);
 }
 
 }  // namespace tutti::engine

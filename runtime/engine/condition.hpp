@@ -56,6 +56,15 @@ class Condition {
   }
   const std::string& lacking() const { return lacking_; }
 
+  // Which operation a call waits for that is given nothing but requests; `text()`: "a receive with tag 5". The first
+  // one is told, and how many there are.
+  template <class Text>
+  void awaits(Text&& text) {
+    if (awaited_count_++ == 0) awaited_ = text();
+  }
+  const std::string& awaited() const { return awaited_; }
+  uint32_t awaited_count() const { return awaited_count_; }
+
   // Several at the top: all of them.
   template <class Alive>
   bool holds(Alive&& alive) const {
@@ -129,7 +138,8 @@ class Condition {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> open_;
-  std::string lacking_;
+  std::string lacking_, awaited_;
+  uint32_t awaited_count_ = 0;
 };
 
 // Something that goes on while no thread waits for it: a collective.

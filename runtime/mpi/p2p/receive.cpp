@@ -36,7 +36,13 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { mpi::add_needs(needs, op, *comm); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+    needs.awaits([&] {
+      return op.match.tag == MPI_ANY_TAG ? "a receive with any tag"
+                                         : fmt::format("a receive with tag {}", op.match.tag);
+    });
+    mpi::add_needs(needs, op, *comm);
+  }
   // Under --check=strict: of one that takes a message of any source.
   void tell_strict() {
     op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {

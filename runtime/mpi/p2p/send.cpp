@@ -45,7 +45,10 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { mpi::add_needs(needs, op); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+    needs.awaits([&] { return fmt::format("a send with tag {}", op.match.tag); });
+    mpi::add_needs(needs, op);
+  }
   SendOperation op;
 
  private:
