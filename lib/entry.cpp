@@ -2,6 +2,7 @@
 // The sentences of refused arguments: the value, why it is refused, which argument it is.
 #include "entry.hpp"
 
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 
 // Private to libmpifort_abi, which does without it above another library: its name is no part of MPI's.
@@ -86,9 +87,12 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
                         : rank == MPI_PROC_NULL ? " (MPI_PROC_NULL)"
                         : rank == MPI_ROOT      ? " (MPI_ROOT)"
                                                 : "";
-  return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank, special,
+  // Who forgets mpirun has one rank, and mostly learns of it here.
+  const bool alone = !mpi::has_launcher() && &comm == mpi::resolve<mpi::Comm>(MPI_COMM_WORLD);
+  return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{}{} (argument {})", rank, special,
                         comm.is_of_window ? comm.name : called(comm, "communicator"), comm.remote_size(),
-                        comm.remote_size() == 1 ? "" : "s", argument));
+                        comm.remote_size() == 1 ? "" : "s", alone ? ", for the program was started without mpirun" : "",
+                        argument));
 }
 
 bool Entry::two_groups(const mpi::Comm& comm, const char* argument) {
@@ -108,7 +112,8 @@ bool Entry::null_buffer(int64_t count, const char* argument) {
 
 bool Entry::in_place(const char* argument) {
   return refuse(failure(MPI_ERR_BUFFER,
-                        "MPI_IN_PLACE is no memory: it means something to some collectives alone (argument {})",
+                        "MPI_IN_PLACE is no memory: it means something to some collectives alone (argument {}; the "
+                        "number 1 in the place of an address looks like it)",
                         argument));
 }
 

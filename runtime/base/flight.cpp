@@ -2,6 +2,7 @@
 #include "base/flight.hpp"
 
 #include <fmt/core.h>
+#include <mpi.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -279,8 +280,11 @@ CallRecord latest_call(const Record& record, const Thread& thread) {
 std::string_view name_of_function(uint16_t function) {
   return function < kFunctionCount ? kFunctionNames[function] : "an unknown function";
 }
+// What a program has made is an object in memory, of which nothing lies at such small addresses.
 std::string name_of_datatype(uint64_t handle) {
-  return name_of(handle, std::begin(kDatatypeNames), std::end(kDatatypeNames), "a derived datatype");
+  constexpr uint64_t kFirstAddress = 0x1000;
+  return name_of(handle, std::begin(kDatatypeNames), std::end(kDatatypeNames),
+                 handle < kFirstAddress ? "no datatype" : "a derived datatype");
 }
 std::string name_of_op(uint64_t handle) {
   return name_of(handle, std::begin(kOpNames), std::end(kOpNames), "a user's operation");
@@ -298,14 +302,21 @@ int latest_calls(const Record& record, CallRecord* into, int room) {
   return found;
 }
 
+// MPI_DATATYPE_NULL stands for a datatype that means nothing on this rank, as the send side of a scatter but at the
+// root.
+static bool is_named(uint64_t datatype) {
+  return datatype != 0 && datatype != reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL);
+}
+
 std::string description(const CallRecord& call) {
   std::string arguments;
   const auto add = [&](const std::string& text) { arguments += (arguments.empty() ? "" : ", ") + text; };
   if (call.count >= 0)
     add(fmt::format("{} of {}", call.count, name_of_datatype(call.type)));
-  else if (call.type)
+  else if (is_named(call.type))
     add(name_of_datatype(call.type));
-  if (call.other_count >= 0 && call.other_type && (call.other_count != call.count || call.other_type != call.type))
+  if (call.other_count >= 0 && is_named(call.other_type) &&
+      (call.other_count != call.count || call.other_type != call.type))
     add(fmt::format("{} {} of {}", call.peer_is() == PeerIs::target ? "at the target" : "receiving", call.other_count,
                     name_of_datatype(call.other_type)));
   if (call.op) add(name_of_op(call.op));

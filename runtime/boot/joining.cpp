@@ -82,7 +82,7 @@ constexpr int kThreadsOfPmix = 1;
 class Singleton final : public Membership {
  public:
   Singleton() {
-    view_.id = fmt::format("singleton-{}", getpid());
+    view_.id = fmt::format("{}-{}", kSingleton, getpid());
     char name[256] = {};
     gethostname(name, sizeof name - 1);
     view_.host = name;

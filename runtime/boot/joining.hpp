@@ -13,10 +13,13 @@
 
 namespace tutti::boot {
 
+// How the job of a rank without a launcher is called; its process number follows.
+inline constexpr std::string_view kSingleton = "singleton";
+
 // Constant after join().
 struct JobInfo {
-  std::string id = "singleton";  // unique on the node at any time
-  int rank = 0;                  // = process id
+  std::string id{kSingleton};  // unique on the node at any time
+  int rank = 0;                // = process id
   int size = 1;
   int universe_size = 0;           // 0: nobody said
   int application = 0;             // index among the programs of an MPMD job

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "contract/checker.hpp"
+#include "functions.hpp"
 
 namespace tutti::contract {
 
@@ -57,6 +58,21 @@ void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,
   checker_.pair_mismatch(*this, serial, rank, difference, their_bytes, expected_bytes);
 }
 
+// The mistake that nearly everybody makes once: the count of all ranks together in the place of each one's.
+static const char* per_rank_hint(uint16_t function) {
+  switch (static_cast<Function>(function)) {
+    case Function::Gather:
+    case Function::Allgather:
+      return "; recvcount is how many come from each rank, not from all together";
+    case Function::Scatter:
+      return "; sendcount is how many go to each rank, not to all together";
+    case Function::Alltoall:
+      return "; sendcount and recvcount are those of one rank, not of all together";
+    default:
+      return "";
+  }
+}
+
 void Ledger::own_block_differs(Word word, int error_class, const std::string& sent, const std::string& received) {
   if (state_ != State::fine) return;
   Finding finding;
@@ -66,6 +82,7 @@ void Ledger::own_block_differs(Word word, int error_class, const std::string& se
   finding.sentence = fmt::format("rank {} sends itself {} where it receives {} from itself, in {} on {}", channel_.rank,
                                  sent, received, name_of(word), description(*this));
   finding.hint = "what a rank sends to itself is what it expects from itself";
+  if (error_class == MPI_ERR_COUNT) finding.hint += per_rank_hint(function_of(word));
   checker_.report_of_call(std::move(finding), word);
 }
 

@@ -115,9 +115,9 @@ static void exchange(const char* name) {
     else
       MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (is(name, "truncated")) {
-    MPI_Irecv(all, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &request); /* LINE posted */
-    if (rank == 1) MPI_Send(counts, 3, MPI_INT, 0, 4, MPI_COMM_WORLD);
-    MPI_Wait(&request, MPI_STATUS_IGNORE); /* LINE truncated */
+    MPI_Irecv(all, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &request);        /* LINE posted */
+    if (rank == 1) MPI_Send(counts, 3, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_long */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);                             /* LINE truncated */
   } else if (is(name, "free_active")) {
     MPI_Ibarrier(MPI_COMM_WORLD, &request);    /* LINE started */
     if (rank == 1) MPI_Request_free(&request); /* LINE free_active */
@@ -147,6 +147,14 @@ static void exchange(const char* name) {
     if (rank == 0) MPI_Request_free(&request); /* LINE message_types_freed */
   } else if (is(name, "own_block")) {
     MPI_Allgather(all, 1, MPI_FLOAT, gathered, 1, MPI_INT, MPI_COMM_WORLD); /* LINE own_block */
+  } else if (is(name, "own_block_scatter")) {
+    MPI_Scatter(gathered, 1, MPI_INT, all, 3, MPI_INT, 0, MPI_COMM_WORLD); /* LINE own_block_scatter */
+  } else if (is(name, "number_as_buffer")) {
+    MPI_Recv((void*)1, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* LINE number_as_buffer */
+  } else if (is(name, "count_for_type")) {
+    MPI_Bcast(all, 4, (MPI_Datatype)1, 0, MPI_COMM_WORLD); /* LINE count_for_type */
+  } else if (is(name, "alone")) {
+    MPI_Send(all, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
   } else if (is(name, "open_epoch")) {
     MPI_Win win;
     MPI_Win_create(all, sizeof all, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);

@@ -69,6 +69,13 @@ if [ "$case" = timeout ]; then
   exit 0
 fi
 
+if [ "$case" = alone ]; then
+  "$program" alone >"$out" 2>"$err" && fail "the exit code is 0"
+  grep -q "MPI_Send: rank 1 is not in communicator MPI_COMM_WORLD of 1 rank, for the program was started without mpirun (argument dest)" "$err" ||
+    fail "that mpirun was forgotten is not told"
+  exit 0
+fi
+
 world='MPI_COMM_WORLD \(3 ranks\)'
 declare -A sentence=(
   [order]="ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\) where ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\), on $world"
@@ -94,6 +101,9 @@ declare -A sentence=(
   [message_types_later]="rank 0 on [^:]+: MPI_Waitany: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
   [message_types_freed]="rank 0 on [^:]+: MPI_Request_free: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
   [own_block]="rank [012] sends itself 1 of MPI_FLOAT where it receives 1 of MPI_INT from itself, in MPI_Allgather on $world"
+  [own_block_scatter]="rank 0 sends itself 1 of MPI_INT where it receives 3 of MPI_INT from itself, in MPI_Scatter on $world"
+  [number_as_buffer]="rank [012] on [^:]+: MPI_Recv: MPI_IN_PLACE is no memory: .*\(argument buf; the number 1 in the place of an address looks like it\)"
+  [count_for_type]="rank [012] on [^:]+: MPI_Bcast: 0x1 is no datatype"
   [open_epoch]="rank 1 on [^:]+: MPI_Win_free: the window cannot be freed yet, for the epoch of MPI_Win_lock is open: call MPI_Win_unlock first \(argument win\)"
   [no_target]="rank 1 on [^:]+: MPI_Put: rank 7 is not in a window of 3 ranks \(argument target_rank\)"
   [overlap]="rank 1 on [^:]+: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
@@ -109,7 +119,11 @@ the communicator was freed by MPI_Comm_free at fatal.c:$(line gone),"
 the datatype was made by MPI_Type_vector at fatal.c:$(line made_type),
 the communicator was made by MPI_Comm_split at fatal.c:"
   [truncated]="rank 0: MPI_Wait\(\) on $world at fatal.c:$(line truncated),
-the operation was started by MPI_Irecv at fatal.c:$(line posted),"
+the operation was started by MPI_Irecv at fatal.c:$(line posted),
+it was sent by rank 1 on [^:]+: MPI_Send\(3 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_long),"
+  [own_block_scatter]="ranks 1 and 2: MPI_Scatter\(receiving 3 of MPI_INT, root 0\) at fatal.c:$(line own_block_scatter),
+what a rank sends to itself is what it expects from itself; sendcount is how many go to each rank, not to all together"
+  [count_for_type]="rank [012]: MPI_Bcast\(4 of no datatype, root 0\)"
   [free_active]="rank 1: MPI_Request_free\(\) on $world at fatal.c:$(line free_active),
 the operation was started by MPI_Ibarrier at fatal.c:$(line started),"
   [message_types]="rank 0: MPI_Recv\(3 of MPI_FLOAT, from 1, tag 4\) on $world at fatal.c:$(line message_types),

@@ -92,6 +92,17 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
                           .address = side.caller});
 }
 
+// Of a message that is too long. Its sender's call is told as well where the job ends: whether the count is wrong,
+// or the type, or which message it is, is seen by both calls alone.
+Error failure_of_truncated(const engine::Outcome& outcome, const Wanted& wanted, Asked from) TUTTI_NOT_PROVEN {
+  if (!wanted.comm.errhandler->ends_job() || from == Asked::in_pass) return failure_of(outcome);
+  engine::Engine& engine = wanted.comm.engine();
+  if (from == Asked::unowned) engine.enter();
+  mention_both(outcome, wanted, from == Asked::in_receive);
+  if (from == Asked::unowned) engine.leave();
+  return failure_of(outcome);
+}
+
 }  // namespace
 
 Error report_alone(Error error, const Comm* comm) {
@@ -126,6 +137,7 @@ bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
 }
 
 Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, AskedFrom from) {
+  if (outcome.mpi_class == MPI_ERR_TRUNCATE) return failure_of_truncated(outcome, wanted, from);
   if (outcome.mpi_class != MPI_ERR_TYPE) return failure_of(outcome);
   const Comm& comm = wanted.comm;
   const bool lenient = !strict && (is_one_byte(outcome.pattern) || is_one_byte(wanted.type.pattern)) &&

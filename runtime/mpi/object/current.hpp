@@ -55,6 +55,7 @@ inline engine::Engine& engine_of_process() {
   return *current.engine;
 }
 boot::Membership& own_job();
+bool has_launcher();               // false: the program was started by itself, and is the only rank
 contract::Checker* own_checker();  // nullptr when switched off
 // My process number: my rank in MPI_COMM_WORLD.
 int my_process();

@@ -29,6 +29,9 @@ void Process::select(std::shared_ptr<const coll::Selection> by) {
 boot::Membership& own_job() {
   return *process().job;
 }
+bool has_launcher() {
+  return !own_job().view().id.starts_with(boot::kSingleton);
+}
 contract::Checker* own_checker() {
   return process().checker.get();
 }
