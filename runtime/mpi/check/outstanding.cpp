@@ -90,7 +90,7 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
       drop_locked(owner);
       return failure(MPI_ERR_TYPE,
                      "entries of the receive buffer's datatype overlap, so that a byte would be received twice (the "
-                     "standard, section 4.1.11)");
+                     "standard, section 5.1.11)");
     }
     if (const Taken* other = conflict_of(span.begin, span.end, use)) {
       Error error =

@@ -136,7 +136,7 @@ Error get_processor_name(char* name, int* resultlen) {
 
 namespace {
 
-// A cache line apart, as transports like it, or what the program asks for (section 10.2).
+// A cache line apart, as transports like it, or what the program asks for (section 9.2).
 size_t alignment_of(const Info* info) {
   constexpr size_t kLine = 64, kMost = size_t{1} << 30;
   const std::optional<std::string> asked = info ? info->get("mpi_minimum_memory_alignment") : std::nullopt;

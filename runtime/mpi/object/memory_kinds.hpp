@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kinds of memory that a program may hand to MPI (the standard, section 12.4.3): what it asks for,
+// Kinds of memory that a program may hand to MPI (the standard, section 11.4.3): what it asks for,
 // and which of these there are. Memory of devices is no kind of Tutti's.
 #pragma once
 
