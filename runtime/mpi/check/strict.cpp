@@ -11,6 +11,7 @@
 #include "contract/checker.hpp"
 #include "contract/report.hpp"
 #include "engine/engine.hpp"
+#include "mpi/check/known_memory.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 
@@ -153,6 +154,8 @@ void open_strict(bool report_only) {
 // ---- buffers
 
 Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
+  for (const BufferUse& use : uses)
+    if (Error e = found(outside_of_memory(use.payload, use.writes ? "receive" : "send"))) return e;
   {
     const std::lock_guard lock(exposed_mutex_);
     for (Exposed* const memory : exposed_)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/check/known_memory.hpp"
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Of the sanitizer's run-time library (sanitizer/asan_interface.h), where the program has it: the first byte that must
+// not be touched, or nullptr.
+extern "C" [[gnu::weak, gnu::visibility("default")]] void* __asan_region_is_poisoned(void* begin, size_t bytes);
+
+namespace tutti::mpi {
+
+Error outside_of_memory(const Payload& payload, const char* side) {
+  constexpr int kMostRuns = 4096;
+  if (!__asan_region_is_poisoned || payload.count <= 0) return {};
+  const auto base = reinterpret_cast<uintptr_t>(payload.base);
+  const void* outside = nullptr;
+  int runs = 0;
+  (void)payload.layout->each_run(0, payload.bytes(), [&](int64_t at, int64_t bytes) {
+    outside = __asan_region_is_poisoned(reinterpret_cast<void*>(base + static_cast<uintptr_t>(at)),
+                                        static_cast<size_t>(bytes));
+    return !outside && ++runs < kMostRuns;
+  });
+  if (!outside) return {};
+  return failure(MPI_ERR_BUFFER,
+                 "{} bytes behind its start the {} buffer leaves the memory that the program has there: it is shorter "
+                 "than count and datatype say, or was freed, as AddressSanitizer knows",
+                 static_cast<int64_t>(reinterpret_cast<uintptr_t>(outside) - base), side);
+}
+
+}  // namespace tutti::mpi
