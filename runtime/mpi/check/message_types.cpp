@@ -94,12 +94,12 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
 
 // Of a message that is too long. Its sender's call is told as well where the job ends: whether the count is wrong,
 // or the type, or which message it is, is seen by both calls alone.
-Error failure_of_truncated(const engine::Outcome& outcome, const Wanted& wanted, Asked from) TUTTI_NOT_PROVEN {
-  if (!wanted.comm.errhandler->ends_job() || from == Asked::in_pass) return failure_of(outcome);
+Error failure_of_truncated(const engine::Outcome& outcome, const Wanted& wanted, AskedFrom from) TUTTI_NOT_PROVEN {
+  if (!wanted.comm.errhandler->ends_job() || from == AskedFrom::in_pass) return failure_of(outcome);
   engine::Engine& engine = wanted.comm.engine();
-  if (from == Asked::unowned) engine.enter();
-  mention_both(outcome, wanted, from == Asked::in_receive);
-  if (from == Asked::unowned) engine.leave();
+  if (from == AskedFrom::unowned) engine.enter();
+  mention_both(outcome, wanted, from == AskedFrom::in_receive);
+  if (from == AskedFrom::unowned) engine.leave();
   return failure_of(outcome);
 }
 
