@@ -14,12 +14,12 @@
 namespace tutti::launcher {
 
 // Brings a message to the other side: over a link of its own, or with the help of others on the way.
-using Sender = std::function<void(Message, const std::string& payload)>;
+using SendMessage = std::function<void(Message, const std::string& payload)>;
 
 // In the launcher.
 class RemoteNode final : public Node {
  public:
-  explicit RemoteNode(Sender send) : send_(std::move(send)) {}
+  explicit RemoteNode(SendMessage send) : send_(std::move(send)) {}
   void launch(NodeTask task) override;
   void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
   void finish(bool at_once) override { tell(Message::finish, at_once); }
@@ -49,7 +49,7 @@ class RemoteNode final : public Node {
   }
   bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node);
 
-  Sender send_;
+  SendMessage send_;
   Talk talk_ = Talk::ready;
   std::set<int> ranks_, alive_;  // of this node
 };
@@ -58,7 +58,7 @@ class RemoteNode final : public Node {
 class LauncherEvents final : public NodeEvents {
  public:
   // `name`: of the own node.
-  LauncherEvents(std::string name, Sender send) : name_(std::move(name)), send_(std::move(send)) {}
+  LauncherEvents(std::string name, SendMessage send) : name_(std::move(name)), send_(std::move(send)) {}
   void launched(int) override { tell(Message::launched); }
   void launch_failed(int, int exit_code, const std::string& sentence) override {
     tell(Message::launch_failed, exit_code, sentence);
@@ -99,7 +99,7 @@ class LauncherEvents final : public NodeEvents {
   bool dispatch(Message type, std::string_view payload, Node& node);
 
   std::string name_;
-  Sender send_;
+  SendMessage send_;
   Talk talk_ = Talk::ready;
 };
 
