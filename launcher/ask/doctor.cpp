@@ -318,6 +318,7 @@ int doctor_command(const std::vector<std::string>& arguments) {
     if (!options->reach.empty()) findings.push_back(look_at_way_back(options->reach));
     fmt::print("version\t{}\n", TUTTI_VERSION);
     for (const Finding& each : findings) fmt::print("{}", as_line(each));
+    if (!options->reach.empty()) meet_other_nodes();
     return 0;
   }
   Result<Allocation> allocation = allocate(options->run);

@@ -29,7 +29,25 @@ bool read_line(std::string_view line, Finding& finding);
 
 // All hosts of this allocation but this machine, asked at the same time, each by the remote shell that jobs would use.
 std::vector<NodeFindings> ask_other_nodes(const Allocation& allocation);
-// In the node that is asked: whether it reaches "ADDRESS,…:PORT" where the asking doctor listens.
+
+// Listens at a free port for as long as it lives, for nodes that try to connect.
+class Listener {
+ public:
+  Listener();
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  const std::string& target() const { return target_; }  // "ADDRESS,…:PORT"
+
+ private:
+  int fd_;
+  std::string target_;
+};
+
+// In the node that is asked: whether it reaches the target where the asking doctor listens.
 Finding look_at_way_back(const std::string& target);
+// Likewise: says on standard output where it listens itself, reads "NAME TARGET" of another node that does so, or an
+// empty line, says whether that is reached, and ends when its input does.
+void meet_other_nodes();
 
 }  // namespace tutti::launcher

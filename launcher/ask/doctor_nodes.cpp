@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -24,7 +16,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
-constexpr int kMillisecondsEach = 3000;  // for a connection
+constexpr auto kPatienceForMeeting = kPatience / 2;  // until those that listen are told of each other
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -65,12 +57,56 @@ struct Patient {
   std::string shell;  // the command, for a sentence
   Talker talker;
   bool late = false;
+  bool introduced = false;
 };
+
+// Behind this word in a line of its own; empty: it has not told it.
+std::string told_by(const Patient& patient, std::string_view word) {
+  std::istringstream lines(patient.talker.text());
+  for (std::string line; std::getline(lines, line) && !lines.eof();)
+    if (line.starts_with(word) && line.substr(word.size(), 1) == "\t") return line.substr(word.size() + 1);
+  return "";
+}
+
+// Each node that listens is to reach the next one: so each is both who connects and who is connected to.
+void introduce(std::vector<Patient>& patients) {
+  std::vector<Patient*> listening;
+  for (Patient& each : patients)
+    if (!each.talker.has_ended() && !told_by(each, "listens").empty()) listening.push_back(&each);
+  for (size_t i = 0; i < listening.size(); ++i) {
+    const Patient& next = *listening[(i + 1) % listening.size()];
+    listening[i]->talker.tell(listening.size() == 1 ? "\n"
+                                                    : fmt::format("{} {}\n", next.node, told_by(next, "listens")));
+    listening[i]->introduced = true;
+  }
+}
+
+enum class Meeting { before, at, over };
+
+// All have told where they listen, or have ended; then all have met, or have ended.
+void go_on(std::vector<Patient>& patients, Meeting& meeting, bool is_time) {
+  const auto has_told = [](const Patient& p) { return p.talker.has_ended() || !told_by(p, "listens").empty(); };
+  if (meeting == Meeting::before && (is_time || std::ranges::all_of(patients, has_told))) {
+    introduce(patients);
+    meeting = Meeting::at;
+  }
+  if (meeting != Meeting::at) return;
+  for (Patient& each : patients)
+    if (!each.introduced) each.talker.end_input();  // too late
+  const auto has_met = [](const Patient& p) {
+    return p.talker.has_ended() || !p.introduced || !told_by(p, "met").empty();
+  };
+  if (!std::ranges::all_of(patients, has_met)) return;
+  for (Patient& each : patients) each.talker.end_input();
+  meeting = Meeting::over;
+}
 
 void hear_all(std::vector<Patient>& patients) {
   std::vector<Talker*> talkers;
   for (Patient& each : patients) talkers.push_back(&each.talker);
-  Talker::hear(talkers, kPatience);
+  const auto time = std::chrono::steady_clock::now() + kPatienceForMeeting;
+  Meeting meeting = Meeting::before;
+  Talker::hear(talkers, kPatience, [&] { go_on(patients, meeting, std::chrono::steady_clock::now() >= time); });
   for (Patient& each : patients) {
     each.late = !each.talker.has_ended();
     each.talker.end();
@@ -109,17 +145,6 @@ Findings findings_of(const Patient& patient) {
   return out;
 }
 
-int listener(int& port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof address;
-  if (fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 && ::listen(fd, SOMAXCONN) == 0 &&
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0)
-    port = ntohs(address.sin_port);
-  return fd;
-}
-
 }  // namespace
 
 std::string as_line(const Finding& finding) {
@@ -145,11 +170,7 @@ bool read_line(std::string_view line, Finding& finding) {
 
 std::vector<NodeFindings> ask_other_nodes(const Allocation& allocation) {
   std::vector<Patient> patients;
-  int port = 0;
-  const int fd = listener(port);
-  std::string addresses = "127.0.0.1";  // of a node that shares our network
-  for (const std::string& each : own_addresses())
-    if (each.find(':') == each.npos) addresses.insert(0, each + ",");
+  const Listener own_port;
   std::error_code problem;
   const std::string own = std::filesystem::read_symlink("/proc/self/exe", problem).string();
   for (const Host& host : allocation.hosts) {
@@ -158,46 +179,16 @@ std::vector<NodeFindings> ask_other_nodes(const Allocation& allocation) {
     patient.node = host.name;
     std::vector<std::string> command = shell_to(host, allocation);
     for (const std::string& word : command) patient.shell += (patient.shell.empty() ? "" : " ") + word;
-    const std::string target = fmt::format("{}:{}", addresses, port);
     if (command[0] == "srun")  // without a shell
-      command.insert(command.end(), {own, "doctor", "--lines", "--reach", target});
+      command.insert(command.end(), {own, "doctor", "--lines", "--reach", own_port.target()});
     else
-      command.push_back(fmt::format("exec {} doctor --lines --reach {}", launcher::quoted(own), target));
-    patient.talker.begin(command);
+      command.push_back(fmt::format("exec {} doctor --lines --reach {}", launcher::quoted(own), own_port.target()));
+    patient.talker.begin(command, Talker::Input::told);
   }
   hear_all(patients);
-  if (fd >= 0) ::close(fd);
   std::vector<NodeFindings> out;
   for (const Patient& patient : patients) out.push_back({patient.node, findings_of(patient)});
   return out;
-}
-
-Finding look_at_way_back(const std::string& target) {
-  const size_t colon = std::min(target.rfind(':'), target.size());
-  const std::string port = colon < target.size() ? target.substr(colon + 1) : "";
-  std::istringstream list(target.substr(0, colon));
-  std::string tried;
-  for (std::string address; std::getline(list, address, ',');) {
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    hints.ai_socktype = SOCK_STREAM;
-    if (::getaddrinfo(address.c_str(), port.c_str(), &hints, &found) != 0) continue;
-    const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int why = 0;
-    if (::connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
-      why = errno;
-      pollfd ready{fd, POLLOUT, 0};
-      socklen_t size = sizeof why;
-      if (why == EINPROGRESS && (why = ETIMEDOUT, ::poll(&ready, 1, kMillisecondsEach) == 1))
-        ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size);
-    }
-    ::freeaddrinfo(found);
-    ::close(fd);
-    if (why == 0) return {Health::good, "way back", fmt::format("mpirun's node is reached at {}", address)};
-    tried += fmt::format("{}{}: {}", tried.empty() ? "" : "; ", address, std::strerror(why));
-  }
-  return {Health::bad, "way back", fmt::format("no address of mpirun's node is reached ({})", tried),
-          "let the firewall pass all ports between the nodes of the cluster: daemons and ranks choose free ones"};
 }
 
 }  // namespace tutti::launcher

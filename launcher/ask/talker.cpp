@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,14 +29,14 @@ constexpr milliseconds kDeath{1000};  // for the kernel to end what was killed
 bool is_inner = false;
 
 // In the child: what it has of ours that it must not have.
-void become_child(pid_t parent, int out, bool has_input) {
+// `input`: in the place of its own; -1: that stays.
+void become_child(pid_t parent, int out, int input) {
   if (!is_inner) ::setpgid(0, 0);
   is_inner = true;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it has died before it could be watched
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);
-  const int nothing = has_input ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  if (input >= 0) ::dup2(input, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(out, STDERR_FILENO);
 }
@@ -57,6 +58,7 @@ Talker::Talker(Talker&& other) noexcept
       has_group_(other.has_group_),
       pid_(std::exchange(other.pid_, -1)),
       fd_(std::exchange(other.fd_, -1)),
+      input_(std::exchange(other.input_, -1)),
       status_(other.status_),
       left_out_(other.left_out_),
       text_(std::move(other.text_)) {}
@@ -66,14 +68,19 @@ bool Talker::begin(const std::function<int()>& work, Input input) {
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
   const bool has_pipe = ::pipe2(ends, O_CLOEXEC) == 0;
+  int inputs[2] = {-1, -1};  // ours, the child's
+  if (input == Input::told) static_cast<void>(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, inputs));
+  if (inputs[1] < 0 && input != Input::ours) inputs[1] = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   pid_ = has_pipe ? ::fork() : -1;
   if (pid_ == 0) {
-    become_child(parent, ends[1], input == Input::ours);
+    become_child(parent, ends[1], inputs[1]);
     const int code = outcome(work);
     std::fflush(nullptr);
     ::_exit(code);
   }
   if (pid_ < 0) text_ = std::strerror(errno);
+  if (inputs[1] >= 0) ::close(inputs[1]);
+  input_ = inputs[0];
   if (has_pipe) {
     ::close(ends[1]);
     if (pid_ < 0) ::close(ends[0]);
@@ -128,7 +135,7 @@ void Talker::reap() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));  // one that has left the group may keep the other end
 }
 
-void Talker::hear(const std::vector<Talker*>& all, milliseconds patience) {
+void Talker::hear(const std::vector<Talker*>& all, milliseconds patience, const std::function<void()>& meanwhile) {
   const auto end = Clock::now() + patience;
   for (;;) {
     std::vector<pollfd> open;
@@ -140,6 +147,7 @@ void Talker::hear(const std::vector<Talker*>& all, milliseconds patience) {
       is_any_silent |= !each->has_ended() && each->fd_ < 0;
       if (each->fd_ >= 0) open.push_back({each->fd_, POLLIN, 0});
     }
+    if (meanwhile) meanwhile();
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
     if (!is_any_left || left.count() <= 0) return;
     // Behind the end of its streams comes, mostly at once, its own.
@@ -148,11 +156,20 @@ void Talker::hear(const std::vector<Talker*>& all, milliseconds patience) {
   }
 }
 
+void Talker::tell(std::string_view text) const {
+  if (input_ >= 0) static_cast<void>(::send(input_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+void Talker::end_input() {
+  if (input_ >= 0) ::close(std::exchange(input_, -1));
+}
+
 void Talker::signal(int number) const {
   if (pid_ > 0) ::kill(has_group_ ? -pid_ : pid_, number);
 }
 
 void Talker::end() {
+  end_input();
   if (pid_ > 0) {
     signal(SIGKILL);
     hear({this}, kDeath);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace tutti::launcher {
 
 class Talker {
  public:
-  enum class Keep { beginning, end };  // of a text that is longer than `most`
-  enum class Input { none, ours };
+  enum class Keep { beginning, end };     // of a text that is longer than `most`
+  enum class Input { none, ours, told };  // told: by tell()
   Talker() = default;
   Talker(size_t most, Keep keep) : most_(most), keep_(keep) {}
   Talker(Talker&& other) noexcept;
@@ -32,8 +33,13 @@ class Talker {
   // The same with a command, which PATH finds; 127: it cannot be executed.
   bool begin(const std::vector<std::string>& command, Input input = Input::none);
 
-  // Hears all of them until the last one has ended or the time is over.
-  static void hear(const std::vector<Talker*>& all, std::chrono::milliseconds patience);
+  // Hears all of them until the last one has ended or the time is over. `meanwhile` is called whenever something may have
+  // been heard, and now and then.
+  static void hear(const std::vector<Talker*>& all, std::chrono::milliseconds patience,
+                   const std::function<void()>& meanwhile = {});
+  // To the standard input of one that began with Input::told; nothing where that has ended, or has no room.
+  void tell(std::string_view text) const;
+  void end_input();
   // To all of its group; to nobody after its end.
   void signal(int number) const;
   // Kills what has not ended. A process that the kernel does not end, as one that waits for a dead file system, is left.
@@ -56,6 +62,7 @@ class Talker {
   bool has_group_ = false;
   pid_t pid_ = -1;
   int fd_ = -1;
+  int input_ = -1;
   int status_ = -1;  // of waitpid
   size_t left_out_ = 0;
   std::string text_;

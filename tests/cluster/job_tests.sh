@@ -315,6 +315,18 @@ test_files_for_nodes() {
 # What the doctor says of nodes that are well, of one without a sshd, and of one that is behind a firewall.
 test_doctor() {
   nodes_up $nodes
+  # A firewall between two nodes, both of which mpirun's own node reaches: of it nothing would be seen but that ranks wait.
+  in_node node3 iptables-legacy -A INPUT -p tcp --syn -s 10.77.0.2 -j REJECT --reject-with tcp-reset
+  in_node node1 timeout 60 "$bin/tutti" doctor --host node2,node3 </dev/null >"$bed/out" 2>&1 || true
+  said "^good node3: way back: mpirun's node is reached at 10.77.0.1"
+  said "^good node3: other nodes: node2 is reached at 10.77.0.2"
+  said "^bad  node2: other nodes: no address of node3 is reached (10.77.0.3: Connection refused"
+  said "what to do: let the firewall pass"
+  code=0
+  in_node node1 timeout 60 "$bin/mpirun" --host node2,node3 "$steps" alltoall </dev/null >"$bed/out" 2>&1 || code=$?
+  [ "$code" = 1 ] || fail "exit code $code: $(cat "$bed/out")"
+  said "Either a firewall keeps tcp connections between the two away"
+  in_node node3 iptables-legacy -F INPUT
   stop_sshd node3
   code=0
   in_node node1 timeout 60 "$bin/tutti" doctor --host node1,node2,node3 </dev/null >"$bed/out" 2>&1 || code=$?

@@ -300,10 +300,12 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   const StartsOwnThreads of_ucx;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
   if (status != UCS_OK)
-    return failure(MPI_ERR_OTHER,
-                   "UCX cannot connect to process {}: {}. The two share no transport; look at "
-                   "UCX_TLS, UCX_NET_DEVICES and the setting transport.ucx_tls",
-                   peer, ucs_status_string(status));
+    return failure(
+        MPI_ERR_OTHER,
+        "UCX cannot connect to process {}: {}. Either a firewall keeps tcp connections between the two away, "
+        "which 'tutti doctor --host' with their nodes finds, or they share no transport: look at UCX_TLS, "
+        "UCX_NET_DEVICES and the setting transport.ucx_tls",
+        peer, ucs_status_string(status));
   endpoints_.set(peer, ep);
   say(Level::debug, "connected to process {} over UCX", peer);
   return ep;
