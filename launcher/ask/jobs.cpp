@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -17,6 +18,7 @@
 #include "base/printable.hpp"
 #include "launcher/ask/commands.hpp"
 #include "launcher/ask/inquiry.hpp"
+#include "launcher/ask/other_users.hpp"
 #include "launcher/ask/why_text.hpp"
 #include "launcher/data/job_map.hpp"
 #include "launcher/node/look.hpp"
@@ -88,52 +90,134 @@ std::map<std::string, Seen> running_jobs() {
   return out;
 }
 
-std::string as_json(const std::map<std::string, Seen>& jobs) {
+using Jobs = std::map<std::string, Seen>;
+
+struct JobsOptions {
+  enum class Form { text, names, json } form = Form::text;
+  bool help = false, all_users = false;
+  std::string user;
+};
+
+// An empty result has been told.
+std::optional<JobsOptions> parse(const std::vector<std::string>& arguments) {
+  JobsOptions out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--json") {
+      out.form = JobsOptions::Form::json;
+    } else if (word == "--names") {
+      out.form = JobsOptions::Form::names;
+    } else if (word == "--help" || word == "-h") {
+      out.help = true;
+    } else if (word == "--all-users") {
+      out.all_users = true;
+    } else if (word == "--user" && i + 1 < arguments.size() && !arguments[i + 1].empty()) {
+      out.user = arguments[++i];
+    } else {
+      say(Level::error, "tutti jobs takes --json or --names, and of root --all-users or --user NAME, not '{}'", word);
+      return std::nullopt;
+    }
+  }
+  if (out.all_users && !out.user.empty()) {
+    say(Level::error, "--all-users and --user {} both say whose jobs; leave one of them out", out.user);
+    return std::nullopt;
+  }
+  if (out.all_users && ::geteuid() != 0) {
+    say(Level::error, "--all-users takes root: others' jobs cannot be seen");
+    return std::nullopt;
+  }
+  return out;
+}
+
+// Objects, divided by commas, without the brackets around all of them.
+std::string as_json(const Jobs& jobs, const std::string& user) {
   std::string out;
   for (const auto& [name, job] : jobs)
     out += fmt::format(
-        "{}{{\"job\":{},\"program\":{},\"ranks\":{},\"ranks_here\":{},\"mpirun_here\":{},"
+        "{}{{\"job\":{},\"user\":{},\"program\":{},\"ranks\":{},\"ranks_here\":{},\"mpirun_here\":{},"
         "\"mpirun\":{}}}",
-        out.empty() ? "" : ",\n ", json_text(name), json_text(job.program), job.size, job.here, job.has_mpirun,
-        json_text(job.launcher));
-  return fmt::format("[{}]\n", out);
+        out.empty() ? "" : ",\n ", json_text(name), json_text(user), json_text(job.program), job.size, job.here,
+        job.has_mpirun, json_text(job.launcher));
+  return out;
+}
+
+// `whose`: behind each line; empty for one's own.
+std::string as_text(const Jobs& jobs, const std::string& whose) {
+  std::string out;
+  for (const auto& [name, job] : jobs) {
+    const std::string end = whose.empty() ? "\n" : ", of " + printable(whose) + "\n";
+    if (job.size == 0) {
+      out += fmt::format("{}: no rank has called MPI, or none is seen from here{}", printable(name), end);
+      continue;
+    }
+    out += fmt::format("{}: {}, {} rank{}, {} of them here{}{}", printable(name), printable(job.program), job.size,
+                       job.size == 1 ? "" : "s", job.here,
+                       job.has_mpirun         ? ", started here"
+                       : job.launcher.empty() ? ""
+                                              : ", started on " + printable(job.launcher),
+                       end);
+  }
+  return out;
+}
+
+std::string as_names(const Jobs& jobs) {
+  std::string out;
+  for (const auto& [name, job] : jobs) out += printable(name) + "\n";
+  return out;
+}
+
+// Of the user that this process runs as.
+std::string list_jobs(const JobsOptions& options) {
+  const Jobs jobs = running_jobs();
+  switch (options.form) {
+    case JobsOptions::Form::json:
+      return as_json(jobs, name_of_user(::geteuid()));
+    case JobsOptions::Form::names:
+      return as_names(jobs);
+    case JobsOptions::Form::text:
+      return as_text(jobs, options.all_users ? name_of_user(::geteuid()) : "");
+  }
+  return "";
+}
+
+std::string list_jobs_of_all(const JobsOptions& options) {
+  std::string out;
+  for (const uid_t user : users_with_jobs()) {
+    const std::string told = told_as(user, [&] { return list_jobs(options); });
+    if (options.form == JobsOptions::Form::json && !out.empty() && !told.empty()) out += ",\n ";
+    out += told;
+  }
+  return out;
 }
 
 }  // namespace
 
 int jobs_command(const std::vector<std::string>& arguments) {
-  const std::string word = arguments.empty() ? "" : arguments[0];
-  if (arguments.size() > 1 ||
-      (!word.empty() && word != "--json" && word != "--names" && word != "--help" && word != "-h")) {
-    say(Level::error, "tutti jobs takes --json or --names, not '{}'", arguments.size() > 1 ? arguments[1] : word);
-    return 2;
-  }
-  if (word == "--help" || word == "-h") {
+  const std::optional<JobsOptions> options = parse(arguments);
+  if (!options) return 2;
+  if (options->help) {
     std::fputs(
-        "Usage: tutti jobs [--json | --names]\n"
+        "Usage: tutti jobs [--json | --names] [--all-users | --user NAME]\n"
         "Lists your running jobs whose mpirun or ranks are on this machine; --names prints their\n"
-        "names alone, which 'tutti why' takes.\n",
+        "names alone, which 'tutti why' takes. Root sees those of all users, or of one.\n",
         stdout);
     return 0;
   }
-  const std::map<std::string, Seen> jobs = running_jobs();
-  if (word == "--json") {
-    std::fputs(as_json(jobs).c_str(), stdout);
-    return 0;
+  if (!options->user.empty()) {
+    if (Error e = become_user(options->user)) {
+      say(Level::error, "{}", e.message());
+      return 1;
+    }
   }
-  for (const auto& [name, job] : jobs) {
-    if (word == "--names")
-      fmt::print("{}\n", printable(name));
-    else if (job.size == 0)
-      fmt::print("{}: no rank has called MPI, or none is seen from here\n", printable(name));
-    else
-      fmt::print("{}: {}, {} rank{}, {} of them here{}\n", printable(name), printable(job.program), job.size,
-                 job.size == 1 ? "" : "s", job.here,
-                 job.has_mpirun         ? ", started here"
-                 : job.launcher.empty() ? ""
-                                        : ", started on " + printable(job.launcher));
-  }
-  if (jobs.empty() && word.empty()) fmt::print("no job of yours is seen on this machine\n");
+  const std::string told = options->all_users ? list_jobs_of_all(*options) : list_jobs(*options);
+  if (options->form == JobsOptions::Form::json)
+    fmt::print("[{}]\n", told);
+  else if (told.empty() && options->form == JobsOptions::Form::text)
+    fmt::print("no job of {} is seen on this machine\n", options->all_users      ? "anybody"
+                                                         : options->user.empty() ? "yours"
+                                                                                 : printable(options->user));
+  else
+    std::fputs(told.c_str(), stdout);
   return 0;
 }
 

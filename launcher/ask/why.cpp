@@ -2,8 +2,6 @@
 #include "launcher/ask/why.hpp"
 
 #include <fmt/core.h>
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "base/log.hpp"
 #include "launcher/ask/collective_calls.hpp"
 #include "launcher/ask/inquiry.hpp"
+#include "launcher/ask/other_users.hpp"
 #include "launcher/ask/why_text.hpp"
 #include "launcher/node/look.hpp"
 #include "mpi.h"
@@ -76,27 +75,6 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     }
   }
   return out;
-}
-
-// Root looks at the ranks of others as they would: by giving up all that root may. What others write
-// into their records, name their files, or answer, can do no more then than they could themselves.
-Error become(const std::string& user) {
-  passwd entry{}, *found = nullptr;
-  std::vector<char> texts(1 << 16);
-  uid_t number = 0;
-  const char* end = user.data() + user.size();
-  if (std::from_chars(user.data(), end, number).ptr == end)
-    ::getpwuid_r(number, &entry, texts.data(), texts.size(), &found);
-  else if (::getpwnam_r(user.c_str(), &entry, texts.data(), texts.size(), &found) != 0 || !found)
-    return failure(MPI_ERR_ARG, "--user {}: there is no such user", user);
-  if (found) number = found->pw_uid;
-  if (number == ::geteuid()) return {};
-  if (::geteuid() != 0) return failure(MPI_ERR_ARG, "--user {}: that takes root", user);
-  const gid_t group = found ? found->pw_gid : number;
-  if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
-      ::setresuid(number, number, number) != 0 || ::geteuid() != number)
-    return failure(MPI_ERR_OTHER, "--user {}: cannot become that user: {}", user, std::strerror(errno));
-  return {};
 }
 
 bool is_this_host(const std::string& host) {
@@ -182,7 +160,7 @@ int why_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (!options->user.empty()) {
-    if (Error e = become(options->user)) {
+    if (Error e = become_user(options->user)) {
       say(Level::error, "{}", e.message());
       return 1;
     }

@@ -68,7 +68,7 @@ _tutti() {
     run) _tutti_run ;;
     info) COMPREPLY=($(compgen -W "--config --api --version --help" -- "$word")) ;;
     why) COMPREPLY=($(compgen -W "--json --record --dump --user --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
-    jobs) COMPREPLY=($(compgen -W "--json --names --help" -- "$word")) ;;
+    jobs) COMPREPLY=($(compgen -W "--json --names --all-users --user --help" -- "$word")) ;;
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
     report) _tutti_report ;;
     fortran) COMPREPLY=($(compgen -W "--fc= --cc= --to= --system --help" -- "$word")) ;;

@@ -472,6 +472,33 @@ test_jobs_that_run() {
   ! grep -qxF "$job" names || fail "job $job has ended"
 }
 
+# Root lists the jobs of all users, each as that user would see them; others do not.
+test_jobs_of_all_users() {
+  "$build/bin/tutti" jobs --all-users --user nobody >out 2>err && fail "two ways to say whose"
+  said "both say whose jobs"
+  if [ "$(id -u)" != 0 ]; then
+    "$build/bin/tutti" jobs --all-users >out 2>err && fail "others' jobs are listed"
+    said "takes root"
+    return
+  fi
+  local as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR=/tmp HOME=/"
+  $as_nobody "$build/bin/mpirun" --version >out 2>err || { echo "skipped: nobody may not run what is in $build"; exit 77; }
+  (cd / && exec $as_nobody "$build/bin/mpirun" -n 2 sleep 61) >out 2>err </dev/null &
+  launched=$!
+  listed() { "$build/bin/tutti" jobs --all-users >jobs && grep -q ": sleep, 2 ranks, 2 of them here, started here, of nobody$" jobs; }
+  within 20 listed || fail "nobody's job is not among these: $(cat jobs)"
+  local job
+  job=$(sed -n 's/: sleep, .* of nobody$//p' jobs)
+  "$build/bin/tutti" jobs --user nobody >jobs && grep -q "^$job: sleep, 2 ranks" jobs || fail "not with --user: $(cat jobs)"
+  "$build/bin/tutti" jobs --json --all-users | python3 -c '
+import json, sys
+assert ("nobody", "'"$job"'") in {(job["user"], job["job"]) for job in json.load(sys.stdin)}' || fail "not in its JSON"
+  "$build/bin/tutti" jobs --names >names
+  ! grep -qxF "$job" names || fail "nobody's job is one of root's"
+  kill "$launched"
+  wait "$launched" || true
+}
+
 test_doctor_by_library() {
   # What is bad on this machine, such as a small /dev/shm, is no fault of the command.
   "$build/bin/tutti" doctor >out 2>err || [ $? = 1 ] || fail "tutti doctor fails"
