@@ -170,7 +170,11 @@ class Run {
   ToolServices* tools() {
     if (!plan_.options.stop_on_start) return nullptr;
     static ToolServices& services = *new ToolServices;  // PMIx's thread outlives everything
-    services.loop = &loop_;
+    assume_on_loop();
+    {
+      const Lock lock(services.mutex);
+      services.loop = &loop_;
+    }
     services.look = [this](std::function<void(const JobView&)> then) { job_.look({}, std::move(then)); };
     services.release = [this] { job_.signal_ranks(SIGCONT); };
     return &services;

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/mutex.hpp"
 #include "base/signals.hpp"
+#include "launcher/loop/on_loop.hpp"
 #include "launcher/node/limits.hpp"
 
 namespace tutti::launcher {
@@ -51,33 +53,36 @@ int write_all(int fd, const std::string& bytes) {
 }  // namespace
 
 struct Writer::Shared {
-  Loop* loop;  // null once the writer is destroyed
+  Loop* loop;
   int fd;
-  Events events;
-  mutable std::mutex mutex;
-  std::condition_variable changed;
+  Events events TUTTI_LOOPS;
+  Mutex mutex;
+  ConditionVariable changed;
   struct Piece {
     int node;
     std::string bytes;
     size_t room;
   };
-  std::deque<Piece> queue;
-  bool writing = false, dropping = false, over = false;
-  bool terminal = false;  // is what is written to
-  bool untold = false;    // the loop does not know yet that something was lost
+  std::deque<Piece> queue TUTTI_GUARDED_BY(mutex);
+  bool writing TUTTI_GUARDED_BY(mutex) = false, dropping TUTTI_GUARDED_BY(mutex) = false;
+  bool over TUTTI_GUARDED_BY(mutex) = false;    // the writer is destroyed
+  bool terminal = false;                        // is what is written to
+  bool untold TUTTI_GUARDED_BY(mutex) = false;  // the loop does not know yet that something was lost
 
   void run(const std::shared_ptr<Shared>& self) {
-    std::unique_lock lock(mutex);
+    const Lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [this] { return over || !queue.empty(); });
+      while (!over && queue.empty()) changed.wait(mutex);
       if (over) return;
       const Piece piece = std::move(queue.front());
       queue.pop_front();
       writing = true;
       const bool drop = dropping;
-      lock.unlock();
-      const int problem = drop ? 0 : write_all(fd, piece.bytes);
-      lock.lock();
+      int problem = 0;
+      if (!drop) {
+        const Unlocked meanwhile(mutex);
+        problem = write_all(fd, piece.bytes);
+      }
       writing = false;
       if (over) return;
       // A terminal that is gone sends SIGHUP, which ends the job; there is nowhere to say more.
@@ -86,20 +91,26 @@ struct Writer::Shared {
       tell_written(self, piece);
     }
   }
-  void tell_lost(const std::shared_ptr<Shared>& self, int problem, const std::string& why) {
+  void tell_lost(const std::shared_ptr<Shared>& self, int problem, const std::string& why) TUTTI_REQUIRES(mutex) {
     untold = true;
     loop->post([self, problem, why] {
+      assume_on_loop();
       {
-        const std::lock_guard told(self->mutex);
+        const Lock told(self->mutex);
         self->untold = false;
+        if (self->over) return;
       }
-      if (self->over) return;
       means_closed(problem) ? self->events.closed() : self->events.failed(why);
     });
   }
+  bool is_over() {
+    const Lock lock(mutex);
+    return over;
+  }
   void tell_written(const std::shared_ptr<Shared>& self, const Piece& piece) {
     loop->post([self, node = piece.node, room = piece.room] {
-      if (!self->over) self->events.written(node, room);
+      assume_on_loop();
+      if (!self->is_over()) self->events.written(node, room);
     });
   }
 };
@@ -111,26 +122,26 @@ Writer::Writer(Loop& loop, int fd, Events events) : shared_(std::make_shared<Sha
   shared_->terminal = ::isatty(fd) == 1;
   const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
   if (why.empty()) return;
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   shared_->dropping = true;
   shared_->tell_lost(shared_, EAGAIN, why);
 }
 
 Writer::~Writer() {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   shared_->over = true;
   shared_->changed.notify_all();
 }
 
 void Writer::put(int node, std::string bytes, size_t room) {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   if (shared_->dropping) return shared_->tell_written(shared_, {node, {}, room});
   shared_->queue.push_back({node, std::move(bytes), room});
   shared_->changed.notify_all();
 }
 
 void Writer::drop_all() {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   shared_->dropping = true;
   for (const Shared::Piece& piece : shared_->queue) shared_->tell_written(shared_, piece);
   shared_->queue.clear();
@@ -138,20 +149,25 @@ void Writer::drop_all() {
 }
 
 bool Writer::idle() const {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   return shared_->queue.empty() && !shared_->writing && !shared_->untold;
 }
 
 struct Reader::Shared {
   Loop* loop;
   int fd;
-  Chunk chunk;
-  Failed failed;
-  std::mutex mutex;
-  std::condition_variable changed;
-  int wanted = 0;
-  bool terminal = false;  // is what is read, or was when it was opened
-  bool over = false;
+  Chunk chunk TUTTI_LOOPS;
+  Failed failed TUTTI_LOOPS;
+  Mutex mutex;
+  ConditionVariable changed;
+  int wanted TUTTI_GUARDED_BY(mutex) = 0;
+  bool terminal = false;                      // is what is read, or was when it was opened
+  bool over TUTTI_GUARDED_BY(mutex) = false;  // the reader is destroyed
+
+  bool is_over() {
+    const Lock lock(mutex);
+    return over;
+  }
 
   // Empty: the end, or `problem`.
   std::string read_chunk(int& problem) {
@@ -178,25 +194,27 @@ struct Reader::Shared {
   }
   void tell_failed(const std::shared_ptr<Shared>& self, const std::string& why) {
     loop->post([self, why] {
-      if (!self->over) self->failed(why);
+      assume_on_loop();
+      if (!self->is_over()) self->failed(why);
     });
   }
   void run(const std::shared_ptr<Shared>& self) {
     for (;;) {
       {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [this] { return over || wanted > 0; });
+        const Lock lock(mutex);
+        while (!over && wanted == 0) changed.wait(mutex);
         if (over) return;
         --wanted;
       }
       int problem = 0;
       std::string bytes = read_chunk(problem);
       const bool end = bytes.empty();
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       if (over) return;
       if (problem != 0) return tell_failed(self, std::strerror(problem));
       loop->post([self, bytes = std::move(bytes)] {
-        if (!self->over) self->chunk(bytes);
+        assume_on_loop();
+        if (!self->is_over()) self->chunk(bytes);
       });
       if (end) return;
     }
@@ -214,13 +232,13 @@ Reader::Reader(Loop& loop, int fd, Chunk chunk, Failed failed) : shared_(std::ma
 }
 
 Reader::~Reader() {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   shared_->over = true;
   shared_->changed.notify_all();
 }
 
 void Reader::want() {
-  const std::lock_guard lock(shared_->mutex);
+  const Lock lock(shared_->mutex);
   ++shared_->wanted;
   shared_->changed.notify_all();
 }

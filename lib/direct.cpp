@@ -4,8 +4,9 @@
 #include <time.h>
 
 #include <atomic>
-#include <mutex>
 #include <unordered_map>
+
+#include "base/mutex.hpp"
 
 namespace tutti::lib::direct {
 namespace {
@@ -26,8 +27,8 @@ const void* handle_at(size_t index) {
 }
 
 struct Numbers {
-  std::mutex mutex;
-  std::unordered_map<const void*, int> of;
+  Mutex mutex;
+  std::unordered_map<const void*, int> of TUTTI_GUARDED_BY(mutex);
 };
 Numbers& numbers() {
   static auto* store = new Numbers;  // never destroyed: a thread may ask during exit
@@ -65,7 +66,7 @@ int number_of(const void* handle) {
   const uint32_t index = guess.load(std::memory_order_relaxed);
   if (handle_at(index) == handle) return static_cast<int>(kFirstNumber + index);
   Numbers& n = numbers();
-  const std::lock_guard lock(n.mutex);
+  const Lock lock(n.mutex);
   const size_t next = n.of.size();
   const auto [at, is_new] = n.of.try_emplace(handle, static_cast<int>(kFirstNumber + next));
   if (is_new) {

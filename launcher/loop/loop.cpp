@@ -41,6 +41,7 @@ Loop::Loop() : base_(nullptr), wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
   event_config_free(config);
   TUTTI_INVARIANT(base_ && wake_fd_ >= 0, "the event loop needs three descriptors");
   wake_ = readable(wake_fd_, [this] {
+    assume_on_loop();
     uint64_t count;
     if (::read(wake_fd_, &count, sizeof count) == sizeof count) run_posted();
   });
@@ -83,7 +84,7 @@ Watch Loop::every(std::chrono::nanoseconds period, Task task) {
 
 void Loop::post(Task task) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     posted_.push_back(std::move(task));
   }
   const uint64_t one = 1;
@@ -94,7 +95,7 @@ void Loop::run_posted() {
   for (;;) {
     Task task;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (posted_.empty()) return;
       task = std::move(posted_.front());
       posted_.pop_front();

@@ -9,8 +9,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.hpp"
+#include "launcher/loop/on_loop.hpp"
 
 struct event_base;
 struct event;
@@ -49,9 +51,9 @@ class Loop {
   [[nodiscard]] Watch after(std::chrono::nanoseconds delay, Task task);  // once
   [[nodiscard]] Watch every(std::chrono::nanoseconds period, Task task);
 
-  void post(Task task);  // from any thread; runs on the loop's, in order
-  void run_posted();     // what is posted by now, at once; the loop's thread only
-  void run();            // until stop(), which may have been called before
+  void post(Task task);             // from any thread; runs on the loop's, in order
+  void run_posted() TUTTI_ON_LOOP;  // what is posted by now, at once
+  void run();                       // until stop(), which may have been called before
   void stop();
 
  private:
@@ -60,8 +62,8 @@ class Loop {
   bool stopped_ = false;
   int wake_fd_;
   Watch wake_;
-  std::mutex mutex_;
-  std::deque<Task> posted_;
+  Mutex mutex_;
+  std::deque<Task> posted_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::launcher

@@ -15,7 +15,10 @@ namespace tutti::launcher {
 
 Reaper::Reaper(Loop& loop) : loop_(loop) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  watch_ = loop.on_signal(SIGCHLD, [this] { reap(); });
+  watch_ = loop.on_signal(SIGCHLD, [this] {
+    assume_on_loop();
+    reap();
+  });
 }
 
 void Reaper::expect(int pid, Ended ended) {

@@ -22,8 +22,8 @@ class Reaper {
   std::vector<int> strangers() const;
 
  private:
-  void reap();
-  void tell(int pid, int status, int64_t peak);
+  void reap() TUTTI_ON_LOOP;
+  void tell(int pid, int status, int64_t peak) TUTTI_ON_LOOP;
   Loop& loop_;
   std::map<int, Ended> expected_;
   Watch watch_;

@@ -76,6 +76,7 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
 }
 
 void NodeAgent::launch(NodeTask task) {
+  assume_on_loop();
   TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
   task_ = std::move(task);
   for (App& app : task_.map.apps) settle_folder(app);

@@ -53,7 +53,10 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void fence_done(const std::string& key, int status, const std::string& data) override {
     pmix_.finish_fence(key, status, data);
   }
-  void find_modex(uint64_t token, int rank) override { pmix_.find_modex(token, rank); }
+  void find_modex(uint64_t token, int rank) override {
+    assume_on_loop();
+    pmix_.find_modex(token, rank);
+  }
   void modex_answer(uint64_t token, int status, const std::string& data) override {
     pmix_.finish_modex(token, status, data);
   }
@@ -85,7 +88,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   };
 
   // node_agent.cpp: the ranks' lives
-  Error prepare_start();
+  Error prepare_start() TUTTI_ON_LOOP;
   void start_slice();
   void give_up_launch(int exit_code, const std::string& sentence);
   void stop_starting();                        // the ranks that were not reached yet count as ended

@@ -12,13 +12,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "base/signals.hpp"
 #include "launcher/node/limits.hpp"
 #include "launcher/node/program_file.hpp"
@@ -154,7 +153,7 @@ class Starters {
 
   // Returns when the child has become its program, or has been on its way for so long.
   Error run(const std::shared_ptr<Starting>& start, std::chrono::milliseconds patience) {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     if (idle_ < threads_)
       patience = std::min(patience, kShortPatience);  // one is stuck, and this one may be of its kind
     if (idle_ > 0)
@@ -164,16 +163,19 @@ class Starters {
     waiting_.push_back(start);
     work_.notify_one();
     const auto is_over = [&] { return start->begun->load(); };
-    done_.wait_for(lock, patience, is_over);
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while (!is_over() && done_.wait_until(mutex_, late)) {
+    }
     // It needs our ends of its pipes until there is a child, of which nobody tells, and which waits for no file system.
-    while (!is_over() && start->pid.load() < 0) done_.wait_for(lock, std::chrono::milliseconds(2), is_over);
+    while (!is_over() && start->pid.load() < 0)
+      done_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(2));
     return {};
   }
 
  private:
   static constexpr std::chrono::milliseconds kShortPatience{5};
 
-  Error add_thread() {
+  Error add_thread() TUTTI_REQUIRES(mutex_) {
     const SignalsBlocked none;  // for ever: one that met a child before its exec would run our handlers there
     pthread_attr_t attributes;
     ::pthread_attr_init(&attributes);
@@ -188,15 +190,18 @@ class Starters {
   }
 
   [[noreturn]] void serve() {
-    std::unique_lock lock(mutex_);
+    const Lock lock(mutex_);
     for (;;) {
-      work_.wait(lock, [&] { return !waiting_.empty(); });
+      while (waiting_.empty()) work_.wait(mutex_);
       const std::shared_ptr<Starting> start = std::move(waiting_.front());
       waiting_.pop_front();
-      lock.unlock();
-      const pid_t child = start_child(start->prepared, start->stack.get() + Starting::kStack, start->pid);
-      const int problem = errno;
-      lock.lock();
+      pid_t child;
+      int problem;
+      {
+        const Unlocked meanwhile(mutex_);
+        child = start_child(start->prepared, start->stack.get() + Starting::kStack, start->pid);
+        problem = errno;
+      }
       if (child < 0) start->error_number = problem;
       start->pid = child;
       *start->begun = true;
@@ -205,11 +210,11 @@ class Starters {
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable work_, done_;
-  std::deque<std::shared_ptr<Starting>> waiting_;
-  int threads_ = 0;
-  int idle_ = 0;  // those that nobody has given a start
+  Mutex mutex_;
+  ConditionVariable work_, done_;
+  std::deque<std::shared_ptr<Starting>> waiting_ TUTTI_GUARDED_BY(mutex_);
+  int threads_ TUTTI_GUARDED_BY(mutex_) = 0;
+  int idle_ TUTTI_GUARDED_BY(mutex_) = 0;  // those that nobody has given a start
 };
 
 // What a start may take before the loop goes on without it. Most take a millisecond.

@@ -8,16 +8,17 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <mutex>
 #include <optional>
 
 #include "base/address_key.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "base/os/home.hpp"
 #include "base/os/peer_owner.hpp"
 #include "base/os/probe.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
+#include "launcher/loop/on_loop.hpp"
 #include "launcher/pmix/pmix_door.hpp"
 #include "launcher/pmix/pmix_info.hpp"
 #include "launcher/pmix/pmix_tools.hpp"
@@ -59,23 +60,16 @@ void forget_other_servers() {
   for (const std::string& name : names) ::unsetenv(name.c_str());
 }
 
-pmix_proc_t proc_of(const std::string& nspace, pmix_rank_t rank) {
-  pmix_proc_t proc;
-  std::memset(&proc, 0, sizeof proc);
-  PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
-  return proc;
-}
-
 // PMIx brings an answer's bytes from our thread to its own by means that no checker of races sees:
 // that both sides have held this lock, it does.
-std::mutex& hand_over_lock() {
-  static auto& lock = *new std::mutex;  // PMIx's thread outlives everything
+Mutex& hand_over_lock() {
+  static auto& lock = *new Mutex;  // PMIx's thread outlives everything
   return lock;
 }
 
 void release_bytes(void* bytes) {
   {
-    const std::lock_guard seen(hand_over_lock());
+    const Lock seen(hand_over_lock());
   }
   delete static_cast<std::string*>(bytes);
 }
@@ -100,33 +94,42 @@ void answer(pmix_modex_cbfunc_t callback, void* token, int status, const std::st
   auto* bytes = new std::string(data);
   const char* const begin = bytes->data();
   {
-    const std::lock_guard seen(hand_over_lock());
+    const Lock seen(hand_over_lock());
   }
   callback(status, begin, data.size(), token, release_bytes, bytes);
 }
 
 }  // namespace
 
-// What waits for an answer from the job. Guarded: PMIx's thread adds, the loop's takes.
+// What waits for an answer from the job. PMIx's thread adds, the loop's takes.
 struct PmixServer::Pending {
   struct Answer {
     pmix_modex_cbfunc_t callback;
     void* token;
   };
-  std::mutex mutex;
-  Loop* loop = nullptr;
-  Events* events = nullptr;
-  std::string nspace;
-  std::map<std::string, int> fence_counts;  // how often each set of ranks has met here
-  std::map<std::string, Answer> fences;
-  std::map<uint64_t, Answer> modexes;
-  uint64_t next_modex = 1;
+  Mutex mutex;
+  Loop* loop TUTTI_GUARDED_BY(mutex) = nullptr;
+  Events* events TUTTI_LOOPS = nullptr;
+  std::string nspace TUTTI_GUARDED_BY(mutex);
+  std::map<std::string, int> fence_counts TUTTI_GUARDED_BY(mutex);  // how often each set of ranks has met here
+  std::map<std::string, Answer> fences TUTTI_GUARDED_BY(mutex);
+  std::map<uint64_t, Answer> modexes TUTTI_GUARDED_BY(mutex);
+  uint64_t next_modex TUTTI_GUARDED_BY(mutex) = 1;
+
+  pmix_proc_t proc_of(pmix_rank_t rank) {
+    const Lock lock(mutex);
+    pmix_proc_t proc;
+    std::memset(&proc, 0, sizeof proc);
+    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+    return proc;
+  }
 
   template <class Task>
   void hand_over(Task task) {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     if (loop)
       loop->post([this, task] {
+        assume_on_loop();
         if (events) task(*events);
       });
   }
@@ -156,7 +159,7 @@ struct PmixServer::Upcalls {
     std::string key;
     for (size_t i = 0; i < count; ++i) key += fmt::format("{}:{} ", procs[i].nspace, procs[i].rank);
     {
-      const std::lock_guard lock(pending->mutex);
+      const Lock lock(pending->mutex);
       key += fmt::format("#{}", pending->fence_counts[key]++);
       pending->fences[key] = {callback, token};
     }
@@ -172,7 +175,7 @@ struct PmixServer::Upcalls {
                              pmix_modex_cbfunc_t callback, void* token) {
     uint64_t name;
     {
-      const std::lock_guard lock(pending->mutex);
+      const Lock lock(pending->mutex);
       if (pending->nspace != proc->nspace) return PMIX_ERR_NOT_FOUND;
       name = pending->next_modex++;
       pending->modexes[name] = {callback, token};
@@ -297,11 +300,11 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
 
 PmixServer::~PmixServer() {
   if (for_tools_) {
-    const std::lock_guard lock(for_tools_->mutex);
+    const Lock lock(for_tools_->mutex);
     for_tools_->loop = nullptr;
   }
   {
-    const std::lock_guard lock(pending_->mutex);
+    const Lock lock(pending_->mutex);
     pending_->loop = nullptr;
   }
   // The library is not finalized: that takes longer than a short job, and the process ends next.
@@ -310,25 +313,29 @@ PmixServer::~PmixServer() {
 }
 
 void PmixServer::attach(Loop& loop, Events& events) {
-  const std::lock_guard lock(pending_->mutex);
-  pending_->loop = &loop;
   pending_->events = &events;
+  const Lock lock(pending_->mutex);
+  pending_->loop = &loop;
 }
 
 Error PmixServer::register_job(const NodeTask& task, const Topology::Binding& binding) {
   // Whoever knows it may ask to be let in, and the job's number is no secret: files, sockets and
   // lists show it. The key is in the environment of the ranks alone.
-  pending_->nspace = job_prefix(task.map.id) + task.key;
-  if (for_tools_) for_tools_->nspace = pending_->nspace;
-  const InfoArray info = describe_job(task, binding, pending_->nspace, folder_);
+  const std::string name = job_prefix(task.map.id) + task.key;
+  {
+    const Lock lock(pending_->mutex);
+    pending_->nspace = name;
+  }
+  if (for_tools_) for_tools_->nspace = name;
+  const InfoArray info = describe_job(task, binding, name, folder_);
   const std::vector<int> local = task.map.ranks_on(task.node);
   pmix_nspace_t nspace;
-  PMIX_LOAD_NSPACE(nspace, pending_->nspace.c_str());
+  PMIX_LOAD_NSPACE(nspace, name.c_str());
   pmix_status_t status =
       PMIx_server_register_nspace(nspace, static_cast<int>(local.size()), info.data(), info.size(), nullptr, nullptr);
   if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("register the job", status);
   for (int rank : local) {
-    const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
+    const pmix_proc_t proc = pending_->proc_of(static_cast<pmix_rank_t>(rank));
     status = PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, nullptr, nullptr);
     if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("register a rank", status);
   }
@@ -336,7 +343,7 @@ Error PmixServer::register_job(const NodeTask& task, const Topology::Binding& bi
 }
 
 Result<std::vector<std::string>> PmixServer::variables_of(int rank) {
-  const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
+  const pmix_proc_t proc = pending_->proc_of(static_cast<pmix_rank_t>(rank));
   char** list = nullptr;
   if (const pmix_status_t status = PMIx_server_setup_fork(&proc, &list); status != PMIX_SUCCESS)
     return pmix_failure("make a rank's environment", status);
@@ -352,7 +359,7 @@ Result<std::vector<std::string>> PmixServer::variables_of(int rank) {
 void PmixServer::finish_fence(const std::string& key, int status, const std::string& data) {
   Pending::Answer waiting;
   {
-    const std::lock_guard lock(pending_->mutex);
+    const Lock lock(pending_->mutex);
     const auto found = pending_->fences.find(key);
     if (found == pending_->fences.end()) return;
     waiting = found->second;
@@ -369,7 +376,7 @@ std::string PmixServer::library_name() {
 }
 
 std::string PmixServer::published_by(int rank, const std::string& key) const {
-  const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
+  const pmix_proc_t proc = pending_->proc_of(static_cast<pmix_rank_t>(rank));
   pmix_info_t here;
   bool yes = true;
   PMIX_INFO_LOAD(&here, PMIX_OPTIONAL, &yes, PMIX_BOOL);
@@ -384,7 +391,7 @@ std::string PmixServer::published_by(int rank, const std::string& key) const {
 }
 
 void PmixServer::find_modex(uint64_t token, int rank) {
-  const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
+  const pmix_proc_t proc = pending_->proc_of(static_cast<pmix_rank_t>(rank));
   const pmix_status_t status = PMIx_server_dmodex_request(&proc, &Upcalls::modex_found, reinterpret_cast<void*>(token));
   if (status != PMIX_SUCCESS) pending_->events->modex_ready(token, status, "");
 }
@@ -392,7 +399,7 @@ void PmixServer::find_modex(uint64_t token, int rank) {
 void PmixServer::finish_modex(uint64_t token, int status, const std::string& data) {
   Pending::Answer waiting;
   {
-    const std::lock_guard lock(pending_->mutex);
+    const Lock lock(pending_->mutex);
     const auto found = pending_->modexes.find(token);
     if (found == pending_->modexes.end()) return;
     waiting = found->second;

@@ -13,6 +13,7 @@
 
 #include "launcher/data/job_map.hpp"
 #include "launcher/loop/loop.hpp"
+#include "launcher/loop/on_loop.hpp"
 
 namespace tutti::launcher {
 
@@ -49,15 +50,15 @@ class PmixServer {
                                                    const Topology& topology, ToolServices* for_tools = nullptr);
   ~PmixServer();
 
-  void attach(Loop& loop, Events& events);
-  Error register_job(const NodeTask& task, const Topology::Binding& binding);
+  void attach(Loop& loop, Events& events) TUTTI_ON_LOOP;
+  Error register_job(const NodeTask& task, const Topology::Binding& binding) TUTTI_ON_LOOP;
   // The variables by which a rank finds this server.
   Result<std::vector<std::string>> variables_of(int rank);
 
   void finish_fence(const std::string& key, int status, const std::string& data);
   // What a rank of this node has published for all under that key; empty: it is gone, or has not.
   std::string published_by(int rank, const std::string& key) const;
-  void find_modex(uint64_t token, int rank);  // answered by modex_ready
+  void find_modex(uint64_t token, int rank) TUTTI_ON_LOOP;  // answered by modex_ready
   void finish_modex(uint64_t token, int status, const std::string& data);
   void deliver_event(const std::string& packed);
 

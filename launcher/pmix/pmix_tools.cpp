@@ -94,10 +94,14 @@ pmix_status_t query(pmix_proc_t*, pmix_query_t* queries, size_t count, pmix_info
   Query mine{{}, done, token};
   for (size_t i = 0; i < count; ++i)
     for (char** key = queries[i].keys; key && *key; ++key) mine.keys.emplace_back(*key);
-  const std::lock_guard lock(services->mutex);
+  const Lock lock(services->mutex);
   if (!services->loop) return PMIX_ERR_NOT_SUPPORTED;
   services->loop->post([services, mine = std::move(mine)] {
-    services->look([services, mine](const JobView& view) { answer_query(mine, services->nspace, view); });
+    assume_on_loop();
+    services->look([services, mine](const JobView& view) {
+      assume_on_loop();
+      answer_query(mine, services->nspace, view);
+    });
   });
   return PMIX_SUCCESS;
 }
@@ -113,8 +117,12 @@ void put_tool_functions(pmix_server_module_t& module, ToolServices& services) {
 bool is_release(pmix_status_t code) {
   ToolServices* services = current.load();
   if (code != PMIX_DEBUGGER_RELEASE || !services) return false;
-  const std::lock_guard lock(services->mutex);
-  if (services->loop) services->loop->post([services] { services->release(); });
+  const Lock lock(services->mutex);
+  if (services->loop)
+    services->loop->post([services] {
+      assume_on_loop();
+      services->release();
+    });
   return true;
 }
 

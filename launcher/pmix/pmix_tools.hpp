@@ -7,20 +7,22 @@
 #include <pmix_server.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "launcher/data/rank_view.hpp"
 #include "launcher/loop/loop.hpp"
+#include "launcher/loop/on_loop.hpp"
 
 namespace tutti::launcher {
 
 struct ToolServices {
-  std::mutex mutex;      // of `loop`, which PMIx's thread uses and outlives
-  Loop* loop = nullptr;  // null: the job is over
-  std::string nspace;    // of the job; empty until it is registered
-  std::function<void(std::function<void(const JobView&)>)> look;
-  std::function<void()> release;
+  Mutex mutex;
+  // Null: the job is over. PMIx's thread uses it, and outlives it.
+  Loop* loop TUTTI_GUARDED_BY(mutex) = nullptr;
+  std::string nspace TUTTI_LOOPS;  // of the job; empty until it is registered
+  std::function<void(std::function<void(const JobView&)>)> look TUTTI_LOOPS;
+  std::function<void()> release TUTTI_LOOPS;
 };
 
 // Before PMIx_server_init. The services are called on the loop's thread; the object lives as long as the process.

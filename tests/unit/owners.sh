@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # owners.sh SOURCE BUILD [FILE…]: clang proves, by what base/thread_safety.hpp has functions and fields say, that whoever
-# needs the engine owned owns it, and that whoever touches what a lock guards holds the lock. Of all sources of
-# the runtime, or of these alone; nothing is compiled. Exit 77: there is no clang 19.
+# needs the engine owned owns it, that whoever touches what a lock guards holds the lock, and that what is the launcher's
+# loop's alone is touched on its thread. Of all sources of the runtime, the library and the launcher, or of these alone;
+# nothing is compiled. Exit 77: there is no clang 19.
 set -euo pipefail
 source=$(cd "$1" && pwd) build=$(cd "$2" && pwd)
 compiler=$(command -v clang++-19) || { echo "skipped: no clang++-19 is installed"; exit 77; }
@@ -10,12 +11,12 @@ cd "$source"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The macros and the folders of headers that the build gives to the runtime's sources.
-mapfile -t flags < <(python3 - "$build/compile_commands.json" "$source/runtime/" <<'PYTHON'
+# The macros and the folders of headers that the build gives to these sources.
+mapfile -t flags < <(python3 - "$build/compile_commands.json" "$source"/{runtime,lib,launcher}/ <<'PYTHON'
 import json, shlex, sys
 seen = {}
 for entry in json.load(open(sys.argv[1])):
-    if entry["file"].startswith(sys.argv[2]):
+    if entry["file"].startswith(tuple(sys.argv[2:])):
         words = iter(shlex.split(entry["command"]))
         for word in words:
             if word == "-isystem":
@@ -39,6 +40,7 @@ cat >"$scratch/common.hpp" <<'CPP'
 #include "base/mutex.hpp"
 #include "contract/checker.hpp"
 #include "engine/engine.hpp"
+#include "launcher/loop/on_loop.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/request.hpp"
@@ -54,11 +56,31 @@ struct Counted {
   tutti::Mutex mutex;
   int count TUTTI_GUARDED_BY(mutex) = 0;
 };
+struct Awaited {
+  tutti::Mutex mutex;
+  tutti::ConditionVariable changed;
+  int ready TUTTI_GUARDED_BY(mutex) = 0;
+  int told TUTTI_LOOPS = 0;
+};
 void right(Engine& engine, Counted& counted) {
   const Engine::Guard own(engine);
   engine.progress();
   const tutti::Lock lock(counted.mutex);
   ++counted.count;
+}
+void right(Awaited& awaited) TUTTI_ON_LOOP {
+  ++awaited.told;
+  const tutti::Lock lock(awaited.mutex);
+  while (awaited.ready == 0) awaited.changed.wait(awaited.mutex);
+  --awaited.ready;
+  const tutti::Unlocked meanwhile(awaited.mutex);
+}
+void also_right(Awaited& awaited) {
+  const auto posted = [&awaited] {
+    tutti::launcher::assume_on_loop();
+    right(awaited);
+  };
+  posted();
 }
 #if WRONG == 1
 void wrong(Engine& engine) { engine.progress(); }
@@ -69,10 +91,25 @@ void wrong(Engine& engine) {
 }
 #elif WRONG == 3
 void wrong(Counted& counted) { ++counted.count; }
+#elif WRONG == 4
+void wrong(Awaited& awaited) { awaited.changed.wait(awaited.mutex); }
+#elif WRONG == 5
+void wrong(Awaited& awaited) {
+  const tutti::Lock lock(awaited.mutex);
+  const tutti::Unlocked meanwhile(awaited.mutex);
+  ++awaited.ready;
+}
+#elif WRONG == 6
+void wrong(Awaited& awaited) { ++awaited.told; }
+#elif WRONG == 7
+void wrong(Awaited& awaited) {
+  const auto posted = [&awaited] { right(awaited); };
+  posted();
+}
 #endif
 CPP
 "${check[@]}" -DWRONG=0 "$scratch/wrong.cpp" || { echo "wrong: what is right is refused"; exit 1; }
-for wrong in 1 2 3; do
+for wrong in {1..7}; do
   if "${check[@]}" -DWRONG=$wrong "$scratch/wrong.cpp" 2>"$scratch/said" || ! grep -q thread-safety "$scratch/said"; then
     echo "wrong: what is wrong is not refused (case $wrong of this script)"
     exit 1
@@ -80,9 +117,10 @@ for wrong in 1 2 3; do
 done
 
 files=("${@:3}")
-[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find runtime -name '*.cpp' | sort)
+[ ${#files[@]} -gt 0 ] ||
+  mapfile -t files < <(find runtime lib launcher -name '*.cpp' | sort; find "$build/lib" -maxdepth 1 -name entries.cpp)
 printf '%s\0' "${files[@]}" | xargs -0 -P 2 -n 8 "${check[@]}" || {
   echo "wrong: a function needs what its caller does not have; see runtime/base/thread_safety.hpp"
   exit 1
 }
-echo "${#files[@]} sources: whoever needs the engine or a lock has it"
+echo "${#files[@]} sources: whoever needs the engine, a lock or the loop's thread has it"
