@@ -3,9 +3,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -14,7 +16,9 @@
 #include "launcher/ask/placeholders.hpp"
 #include "launcher/ask/report_parts.hpp"
 #include "launcher/node/look.hpp"
-#include "launcher/place/hosts.hpp"
+#include "launcher/place/run_options.hpp"
+#include "launcher/place/schedulers.hpp"
+#include "launcher/place/slurm.hpp"
 #include "launcher/words/options.hpp"
 
 extern char** environ;
@@ -24,6 +28,13 @@ namespace {
 
 // Of a machine's list of hosts, which may be one of millions that shall not be reached.
 constexpr int kMostLines = 20000;
+// Values that stand in a text for other reasons: answers, and small numbers.
+bool is_of_every_text(std::string_view value) {
+  for (const std::string_view word : {"true", "false", "none", "null", "default"})
+    if (value == word) return true;
+  return value.size() < 6 && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 // The numbers of people's accounts, by custom.
 constexpr unsigned kFirstPerson = 1000, kLastPerson = 60000;
 
@@ -36,9 +47,8 @@ void tell_of_account(const passwd& account, const TellName& tell) {
     if (account.pw_uid >= kFirstPerson) tell("secret", name);
 }
 
-void tell_of_accounts(const TellName& tell) {
-  if (const passwd* own = ::getpwuid(::geteuid())) tell_of_account(*own, tell);
-  // Not by getpwent(), which may fetch all users of a site.
+// Not by getpwent(), which may fetch all users of a site.
+void tell_of_local_accounts(const TellName& tell) {
   std::ifstream file("/etc/passwd");
   std::string line;
   for (int n = 0; n < kMostLines && std::getline(file, line); ++n) {
@@ -63,21 +73,33 @@ void tell_of_known_hosts(const TellName& tell) {
   }
 }
 
-// The nodes that a job would have, or the command's job.
+// "alice@node7:2"
+void tell_of_node(std::string_view name, const TellName& tell) {
+  name.remove_prefix(name.find('@') + 1);
+  tell("host", name.substr(0, name.find(':')));
+}
+
+// As the scheduler and the command name them: what they resolve to may take long to find out.
 void tell_of_nodes(const std::vector<std::string>& command, const TellName& tell) {
-  AppOptions app;
-  app.command = {"true"};
-  RunOptions run;
-  run.apps.push_back(app);
-  if (!command.empty()) {
-    const std::string name = std::filesystem::path(command[0]).filename();
-    const bool is_tutti = name == "tutti" && command.size() > 1 && command[1] == "run";
-    if (name == "mpirun" || name == "mpiexec" || is_tutti)
-      if (Result<RunOptions> parsed = parse_run_options({command.begin() + (is_tutti ? 2 : 1), command.end()}); parsed)
-        run = *parsed;
+  if (Result<std::optional<SlurmAllocation>> slurm = slurm_allocation(::getenv); slurm && *slurm)
+    for (const auto& node : (*slurm)->nodes) tell_of_node(node.name, tell);
+  std::string warning;
+  if (Result<std::optional<ScheduledJob>> job = scheduled_job(::getenv, text_of_file, warning); job && *job)
+    for (const ScheduledNode& node : (*job)->nodes) tell_of_node(node.name, tell);
+  if (command.empty()) return;
+  const std::string name = std::filesystem::path(command[0]).filename();
+  const bool is_tutti = name == "tutti" && command.size() > 1 && command[1] == "run";
+  if (name != "mpirun" && name != "mpiexec" && !is_tutti) return;
+  Result<RunOptions> run = parse_run_options({command.begin() + (is_tutti ? 2 : 1), command.end()});
+  if (!run) return;
+  for (const AppOptions& app : run->apps)
+    for (const std::string& host : app.hosts) tell_of_node(host, tell);
+  std::istringstream lines(run->hostfile.empty() ? "" : text_of_file(run->hostfile).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string word = line.substr(begin, line.find_first_of(" \t:#\r", begin) - begin);
+    if (!word.empty()) tell_of_node(word, tell);
   }
-  if (Result<Allocation> allocation = allocate(run); allocation)
-    for (const Host& host : allocation->hosts) tell("host", host.name);
 }
 
 void tell_of_jobs(const TellName& tell) {
@@ -124,20 +146,21 @@ void names_at_hand(const TellName& tell) {
     else if (name == "HOSTNAME" || name == "HOST" || name == "SLURMD_NODENAME" || name == "SLURM_SUBMIT_HOST" ||
              name == "PBS_O_HOST" || name == "LSB_SUB_HOST" || name == "SGE_O_HOST")
       tell("host", value);
-    else if (is_name_of_secret(name) && name != "SSH_AUTH_SOCK")
+    else if (is_name_of_secret(name) && name != "SSH_AUTH_SOCK" && !is_of_every_text(value))
       tell("secret", value);
   }
 }
 
 void names_elsewhere(const std::vector<std::string>& command, const TellName& tell) {
-  tell_of_remote_shell(tell);
-  tell_of_accounts(tell);
   tell_of_known_hosts(tell);
+  tell_of_local_accounts(tell);
+  tell_of_remote_shell(tell);
+  tell_of_nodes(command, tell);
+  if (const passwd* own = ::getpwuid(::geteuid())) tell_of_account(*own, tell);
   if (const char* home = std::getenv("HOME"); home && *home) {
     std::error_code problem;
     tell("home", std::filesystem::canonical(home, problem).string());
   }
-  tell_of_nodes(command, tell);
   tell_of_jobs(tell);
 }
 

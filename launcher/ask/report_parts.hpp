@@ -24,7 +24,7 @@ using TellName = std::function<void(std::string_view kind, std::string_view name
 // Those that the environment and the kernel know: looks at no file.
 void names_at_hand(const TellName& tell);
 // Those that take a look at files and other processes: users and hosts that this machine knows, nodes of the allocation, of
-// running jobs and of the command, what the settings hide. The likeliest first.
+// running jobs and of the command, what the settings hide. What may stand still comes last.
 void names_elsewhere(const std::vector<std::string>& command, const TellName& tell);
 
 }  // namespace tutti::launcher
