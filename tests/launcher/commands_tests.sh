@@ -182,6 +182,15 @@ END
   "$mpirun" help >out 2>err || fail "mpirun help fails"
   printed "Usage: mpirun"
 }
+# As ssh does with ControlPersist.
+test_doctor_is_not_held_up_by_what_a_shell_leaves() {
+  printf '#!/bin/sh\nsetsid sleep 60 &\nshift\nexec sh -c "$*"\n' >shell
+  chmod +x shell
+  code=0
+  TUTTI_LAUNCH_RSH=$work/shell timeout 15 "$build/bin/tutti" doctor --host node.invalid >out 2>err || code=$?
+  expect_code 0
+  printed "good node.invalid: way back: "
+}
 test_empty_values_are_errors() {
   local option
   for option in --hostfile --wdir --map-by --bind-to -H; do
