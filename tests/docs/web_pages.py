@@ -209,7 +209,9 @@ def narrow(browser, site):
     for path in sorted(site.rglob("*.html")):
         name = str(path.relative_to(site))
         browser.open(name)
-        width = browser.ask("document.documentElement.scrollWidth")
+        # What is too wide may make any of these scroll, or be cut; blocks of code and tables may scroll by themselves.
+        width = browser.ask("Math.max(...[...document.querySelectorAll('html, body, .page, .main, .content, article')]"
+                            ".map(e => e.getBoundingClientRect().left + e.scrollWidth))")
         if width > PHONE["width"]:
             wide = browser.ask("[...document.querySelectorAll('article *')]"
                                ".filter(e => e.getBoundingClientRect().right > arguments[0])"
@@ -233,18 +235,23 @@ def photograph(browser):
 
 
 def main():
+    if len(sys.argv) not in (2, 4) or sys.argv[2:3] not in ([], ["--pictures"]):
+        sys.exit("usage: web_pages.py FOLDER [--pictures PICTURES]")
     folder = pathlib.Path(sys.argv[1]).absolute()
-    pictures = pathlib.Path(sys.argv[3]) if sys.argv[2:3] == ["--pictures"] else None
+    pictures = pathlib.Path(sys.argv[3]) if sys.argv[2:] else None
     if os.environ.get("TUTTI_LONG") != "1":
         print("skipped: it takes minutes; TUTTI_LONG=1 runs it")
         return 77
     missing = [name for name in ("sphinx", "furo", "myst_parser", "selenium") if not importlib.util.find_spec(name)]
     missing += [name for name in ("mandoc", "chromium", "chromedriver") if not shutil.which(name)]
     if missing:
-        print(f"skipped: there is no {', '.join(missing)}; ./dev test --all installs it")
+        print(f"skipped: {sys.executable} and the PATH lack {', '.join(missing)}; ./dev test --all installs that, for "
+              "/usr/bin/python3")
         return 77
     site = folder / "html"
-    if not pictures:
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
+    else:
         subprocess.run([sys.executable, SOURCE / "docs" / "html" / "make.py", folder], check=True)
     faults = faults_of_links(site)
     browser = Browser(serve(site), pictures)
