@@ -7,7 +7,7 @@ import re
 import sys
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
-MANUAL = re.compile(r"\b((?:mpi|tutti)[\w.-]*)\(([1-8])\)|\bman ((?:mpi|tutti)[\w.-]*\w)")
+MANUAL = re.compile(r"\b((?:mpi|tutti|MPI_)[\w.-]*)\(([1-8])\)|\bman ((?:mpi|tutti)[\w.-]*\w)")
 # What stands alone, or behind a command of ours; those of others are named with their command, as in `podman run --userns`.
 OPTION = re.compile(r"`(?:(?:mpirun|mpiexec|tutti)\b[^`]*? )?(--[a-z][\w-]*)")
 SETTING = re.compile(r"`(?:--set )?((?:log|launch|transport|progress|wait|process|collectives|contract)\.[a-z_]+)\b")
@@ -30,7 +30,9 @@ def main():
     source = pathlib.Path(sys.argv[1])
     manual = {path.name: re.sub(r"\\f[BIRP]", "", path.read_text().replace("\\-", "-"))
               for path in (source / "man").glob("*.[1-8]")}
-    manual["tutti-functions.7"] = ""  # man/functions.py makes it
+    sys.path.insert(0, str(source / "man"))
+    import functions  # which makes these
+    manual |= {"tutti-functions.7": ""} | {f"{name}.3": "" for name in functions.known()}
     known = "\n".join(manual.values())
     pages = sorted((source / "docs").glob("*.md"))
     found, links = [], 0
