@@ -116,6 +116,7 @@ def linked_manual(name, fragment, names):
         return (f'<dt id="term-{match[1]}">{match[2]}'
                 f'<a class="headerlink" href="#term-{match[1]}" title="Link to this">#</a></dt>')
 
+    fragment = fragment.replace('<dl class="Bl-tag">', '<dl class="simple">')  # other classes are Furo's for interfaces
     fragment = re.sub(r"<dt>(?=\d+\.</dt>)", '<dt class="mark">', fragment)
     fragment = re.sub(r'<dt id="(.*?)"><a class="permalink" href=".*?">(.*?)</a></dt>', term, fragment, flags=re.S)
     parts = re.split(r"<pre>(.*?)</pre>", fragment, flags=re.S)
