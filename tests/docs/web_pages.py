@@ -24,7 +24,7 @@ DESK = {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 # What people look for, and the page that shall be among the first found; 1 is the first.
 WORDS = [("mpirun", "man/mpirun.1.html", 1), ("MPI_Allreduce", "man/MPI_Allreduce.3.html", 1),
          ("allgatherv", "man/MPI_Allgatherv.3.html", 3), ("deadlock", "debugging.html", 5), ("lustre", "files.html", 3),
-         ("mpi4py", "python.html", 2), ("firewall", "clusters.html", 2), ("hostfile", "man/mpirun.1.html", 5)]
+         ("mpi4py", "python.html", 2), ("firewall", "clusters.html", 3), ("hostfile", "man/mpirun.1.html", 5)]
 
 
 # ---------------------------------------------------------------- without a browser
