@@ -23,7 +23,7 @@ static int is_stopped(int process) {
 }
 
 static void exchange(const char* name) {
-  int x = rank, all[8] = {0}, gathered[8], counts[8], places[8];
+  int x = rank, all[8] = {0}, gathered[8] = {0}, counts[8], places[8];
   MPI_Request request;
   MPI_Comm comm;
   for (int i = 0; i < 8; i++) counts[i] = 1, places[i] = i;
@@ -149,6 +149,9 @@ static void exchange(const char* name) {
     MPI_Allgather(all, 1, MPI_FLOAT, gathered, 1, MPI_INT, MPI_COMM_WORLD); /* LINE own_block */
   } else if (is(name, "own_block_scatter")) {
     MPI_Scatter(gathered, 1, MPI_INT, all, 3, MPI_INT, 0, MPI_COMM_WORLD); /* LINE own_block_scatter */
+  } else if (is(name, "scatter_type")) {
+    const MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
+    MPI_Scatter(gathered, 1, MPI_INT, all, 1, type, 0, MPI_COMM_WORLD); /* LINE scatter_type */
   } else if (is(name, "number_as_buffer")) {
     MPI_Recv((void*)1, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* LINE number_as_buffer */
   } else if (is(name, "count_for_type")) {

@@ -101,6 +101,7 @@ declare -A sentence=(
   [message_types_later]="rank 0 on [^:]+: MPI_Waitany: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
   [message_types_freed]="rank 0 on [^:]+: MPI_Request_free: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
   [own_block]="rank [012] sends itself 1 of MPI_FLOAT where it receives 1 of MPI_INT from itself, in MPI_Allgather on $world"
+  [scatter_type]="rank 1 calls MPI_Scatter with 1 of MPI_FLOAT .* where ranks? .* 1 of MPI_INT .*, on $world"
   [own_block_scatter]="rank 0 sends itself 1 of MPI_INT where it receives 3 of MPI_INT from itself, in MPI_Scatter on $world"
   [number_as_buffer]="rank [012] on [^:]+: MPI_Recv: MPI_IN_PLACE is no memory: .*\(argument buf; the number 1 in the place of an address looks like it\)"
   [count_for_type]="rank [012] on [^:]+: MPI_Bcast: 0x1 is no datatype"
@@ -121,8 +122,8 @@ the communicator was made by MPI_Comm_split at fatal.c:"
   [truncated]="rank 0: MPI_Wait\(\) on $world at fatal.c:$(line truncated),
 the operation was started by MPI_Irecv at fatal.c:$(line posted),
 it was sent by rank 1 on [^:]+: MPI_Send\(3 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_long),"
-  [own_block_scatter]="ranks 1 and 2: MPI_Scatter\(receiving 3 of MPI_INT, root 0\) at fatal.c:$(line own_block_scatter),
-what a rank sends to itself is what it expects from itself; sendcount is how many go to each rank, not to all together"
+  [scatter_type]="rank 1: MPI_Scatter\(receiving 1 of MPI_FLOAT, root 0\) at fatal.c:$(line scatter_type),"
+  [own_block_scatter]="what a rank sends to itself is what it expects from itself; sendcount is how many go to each rank, not to all together"
   [count_for_type]="rank [012]: MPI_Bcast\(4 of no datatype, root 0\)"
   [free_active]="rank 1: MPI_Request_free\(\) on $world at fatal.c:$(line free_active),
 the operation was started by MPI_Ibarrier at fatal.c:$(line started),"
