@@ -38,6 +38,7 @@ program described
   if (copies_are_told) call receives_that_last(rank)
   call first_elements(rank)
   call single_elements()
+  call substrings()
   call MPI_Comm_free(comm)
   call MPI_Finalize()
   call finish()

@@ -277,6 +277,25 @@ contains
     deallocate (z, h%list, list)
   end subroutine
 
+  ! Parts of each text of an array are like components.
+  subroutine substrings()
+    character(len=4), allocatable :: text(:)
+    character(len=2) :: parts(3), others(3)
+    allocate (text(0:2))
+    text = ['abcd', 'efgh', 'ijkl']
+    others = ['12', '34', '56']
+    call MPI_Sendrecv(text(:)(2:3), 6, MPI_CHARACTER, 0, 1, parts, 6, MPI_CHARACTER, 0, 1, comm, MPI_STATUS_IGNORE)
+    call check('parts of texts', all(parts == ['bc', 'fg', 'jk']))
+    call MPI_Sendrecv(others, 6, MPI_CHARACTER, 0, 1, text(:)(2:3), 6, MPI_CHARACTER, 0, 1, comm, MPI_STATUS_IGNORE)
+    call check('into parts of texts', all(text == ['a12d', 'e34h', 'i56l']))
+    call MPI_Isend(text(:)(3:4), 6, MPI_CHARACTER, 0, 1, comm, request)
+    call MPI_Recv(parts, 6, MPI_CHARACTER, 0, 1, comm, MPI_STATUS_IGNORE)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call check('parts of texts by MPI_Isend', all(parts == ['2d', '4h', '6l']))
+    call check('bounds of the texts', lbound(text, 1) == 0 .and. ubound(text, 1) == 2)
+    deallocate (text)
+  end subroutine
+
   ! One element is where it is, and of nothing there is no copy.
   subroutine single_elements()
     type(plain), allocatable, asynchronous :: a(:)
