@@ -242,6 +242,7 @@ contains
     type(holder), asynchronous, target :: h
     class(plain), allocatable, asynchronous :: list(:)
     type(plain), pointer :: p(:)
+    integer, pointer :: q(:)
     type(MPI_Datatype) :: one
     real :: parts(2)
     allocate (z(0:1), h%list(0:2), list(3))
@@ -273,8 +274,20 @@ contains
     call MPI_Irecv(p(0)%x, 3, one, 0, 3, comm, request, code)
     call arrives('the first element of a pointer', 3)
     call arrive_at('a component of a pointer', all(h%list%x == new(1:3)))
+    h%list%x = 0
+    q => h%list%x
+    call by_first_of_pointer(q, one)
+    call arrive_at('a pointer to components', all(h%list%x == new(1:3)) .and. all(h%list%i == [1, 2, 3]))
     call MPI_Type_free(one)
     deallocate (z, h%list, list)
+  end subroutine
+
+  ! Here the compiler does not know what the pointer points to.
+  subroutine by_first_of_pointer(q, one)
+    integer, pointer, intent(in) :: q(:)
+    type(MPI_Datatype), intent(in) :: one
+    call MPI_Irecv(q(1), 3, one, 0, 3, comm, request, code)
+    call arrives('the first element of a pointer to components', 3)
   end subroutine
 
   ! Parts of each text of an array are like components.
