@@ -220,7 +220,9 @@ def descriptors_form(p, own):
     parameters = ", ".join([c.declaration for c in codes] + ["MPI_Fint *ierror"] + [f"size_t {n}" for n in lengths])
     names = [c.declaration.replace("(*", "").partition(")")[0].rpartition(" ")[2].lstrip("*") for c in codes] + [
         "ierror", *lengths]
-    rare = " | ".join(f"!is_plain({a.name})" for a in p.arguments if a.kind == "BUFFER")
+    buffers = [a for a in p.arguments if a.kind == "BUFFER"]
+    rare = " | ".join([f"may_be_copy({a.name})" for a in buffers if a.asynchronous and a.direction == "in"] +
+                      [f"!is_plain({a.name})" for a in buffers])
     plain = body_of(p, codes)
     assert plain[0] == "  ENTER();"
     c_name = p.name.removeprefix("MPI_")

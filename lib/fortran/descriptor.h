@@ -60,7 +60,7 @@ static inline int is_copy(const descriptor* d) {
 #endif
 }
 /* Where variables come with the lower bounds that they were declared with (gfortran 11), those that begin at 0 look like
- * copies. */
+ * copies. That matters to sends that do not block. */
 static inline int may_be_copy(const descriptor* d) {
 #ifdef TUTTI_FORTRAN_COPIES_ARE_TOLD
   (void)d;
@@ -77,7 +77,7 @@ static inline int may_be_copy(const descriptor* d) {
 static inline int is_plain(const descriptor* d) {
   ptrdiff_t expected = 1;
   if (d->rank == 0) return !is_former(d);
-  if (UNLIKELY(is_former(d) | is_copy(d) | may_be_copy(d) | ((size_t)d->span != d->elem_len))) return 0;
+  if (UNLIKELY(is_former(d) | is_copy(d) | ((size_t)d->span != d->elem_len))) return 0;
   for (int i = 0; i < d->rank; i++) {
     const ptrdiff_t extent = d->dim[i].upper_bound - d->dim[i].lower_bound + 1;
     if (extent <= 0) return 1; /* nothing is in it, or it is of assumed size, which has no gaps */

@@ -69,7 +69,8 @@ static inline int section_begin(struct section* section, const descriptor* of, M
   section->copy = NULL;
   section->type = NULL;
   section->is_refused = 0;
-  return UNLIKELY(!is_plain(of)) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
+  const int may_be_gone = (flow & kLater) && !(flow & kOut) && may_be_copy(of);
+  return UNLIKELY(!is_plain(of) || may_be_gone) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
 }
 #define SECTION_PARTITIONS(section, partitions, count, type, on) \
   UNLIKELY((section).copy != NULL) ? section_partitions(&(section), partitions, count, type, on) : MPI_SUCCESS
