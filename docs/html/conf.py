@@ -27,7 +27,7 @@ html_copy_source = html_use_index = html_show_sphinx = html_show_copyright = Fal
 
 
 def mend_theme(app, error):
-    """Debian 12's Furo comes in parts that no browser puts together, and without a rule that its source has."""
+    """Debian's Furo comes in parts that no browser puts together, and without a rule that its source has."""
     if error:
         return
     static = pathlib.Path(app.outdir, "_static")
@@ -44,7 +44,7 @@ def mend_theme(app, error):
                   lambda match: pathlib.Path("/usr/share/javascript", match[1]).read_text(), style.read_text())
     # What is dark by the switch is not dark where the machine asks for it.
     dark = re.search(r'body\[data-theme="dark"\] (\{[^}]*\})', text)
-    if dark and "prefers-color-scheme" not in text:
+    if dark and "body:not([data-theme" not in text:
         text += '@media screen and (prefers-color-scheme: dark) { body:not([data-theme="light"]) %s }\n' % dark[1]
     style.write_text(text)
 
