@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "launcher/node/environment.hpp"
 
 namespace tutti::launcher {
 
@@ -16,7 +17,9 @@ std::set<int> Exchange::nodes_of_fence(const std::string& key) const {
     const size_t space = std::min(key.find(' ', at), key.size());
     const size_t colon = key.rfind(':', space);
     const uint64_t rank = std::strtoull(key.c_str() + colon + 1, nullptr, 10);
-    if (rank < nodes_.map().ranks.size())
+    if (key.compare(at, colon - at, namespace_) != 0) {
+      // Its own launcher knows where it is.
+    } else if (rank < nodes_.map().ranks.size())
       out.insert(nodes_.node_of(static_cast<int>(rank)));
     else
       for (int n = 0; n < nodes_.count(); ++n) out.insert(n);
@@ -37,8 +40,54 @@ void Exchange::fence(int node, const std::string& key, const std::string& data, 
   if (!fence.addresses.key.empty()) published_ = std::move(fence.addresses);
   std::string all;
   for (const auto& [from, bytes] : fence.data) all += bytes;
-  for (const auto& [to, bytes] : fence.data) nodes_.node(to).fence_done(key, 0, all);
-  fences_.erase(at);
+  if (beyond_ && is_beyond(key)) return beyond_->meet(key, all);
+  met(key, 0, all);
+}
+
+void Exchange::begin(const NodeTask& task) {
+  namespace_ = namespace_of(task);
+  environment_ = task.environment;
+  for (const NodeTask& kin : std::exchange(kin_, {})) learn(kin);
+}
+
+// Others than this job's ranks take part.
+bool Exchange::is_beyond(const std::string& key) const {
+  return std::ranges::any_of(namespaces_of(key), [this](const std::string& name) { return name != namespace_; });
+}
+
+void Exchange::met(const std::string& key, int status, const std::string& data) {
+  const auto fence = fences_.extract(key);
+  if (fence.empty()) return;
+  for (const auto& [to, bytes] : fence.mapped().data)
+    if (!nodes_[to].lost) nodes_.node(to).fence_done(key, status, data);
+}
+
+void Exchange::asked(int node, uint64_t number, const Ask& ask) {
+  if (!beyond_) return nodes_.node(node).reply(number, {.outcome = Outcome::refused});
+  Ask mine = ask;
+  if (ask.what == Ask::What::spawn) {
+    const JobMap& map = nodes_.map();
+    mine.environment = environment_;
+    const int rank = std::atoi(ask.who.c_str() + ask.who.rfind(':') + 1);
+    const RankPlace place = map.ranks[static_cast<size_t>(std::clamp(rank, 0, static_cast<int>(map.ranks.size()) - 1))];
+    for (const std::string& pair : map.apps[static_cast<size_t>(place.app)].variables)
+      put_variable(mine.environment, pair);
+  }
+  asks_[next_ask_] = {node, number};
+  beyond_->ask(next_ask_++, mine);
+}
+
+void Exchange::replied(uint64_t number, const Reply& reply) {
+  const auto ask = asks_.extract(number);
+  if (ask.empty()) return;
+  const auto [node, token] = ask.mapped();
+  if (!nodes_[node].lost) nodes_.node(node).reply(token, reply);
+}
+
+void Exchange::learn(const NodeTask& kin) {
+  if (nodes_.count() == 0) return kin_.push_back(kin);
+  for (JobNodes::State& node : nodes_.all())
+    if (!node.lost) node.node->learn(kin);
 }
 
 void Exchange::modex_wanted(int node, uint64_t token, int rank) {
@@ -50,11 +99,19 @@ void Exchange::modex_wanted(int node, uint64_t token, int rank) {
   nodes_.node(holder).find_modex(next_modex_++, rank);
 }
 
+void Exchange::wanted(uint64_t number, int rank) {
+  if (rank < 0 || static_cast<size_t>(rank) >= nodes_.map().ranks.size() || nodes_[nodes_.node_of(rank)].lost)
+    return beyond_->answer(number, -1, "");
+  modexes_[next_modex_] = {kBeyond, number};
+  nodes_.node(nodes_.node_of(rank)).find_modex(next_modex_++, rank);
+}
+
 void Exchange::modex_found(uint64_t token, int status, const std::string& data) {
   const auto question = modexes_.find(token);
   if (question == modexes_.end()) return;
   const auto [node, asked] = question->second;
   modexes_.erase(question);
+  if (node == kBeyond) return beyond_->answer(asked, status, data);
   nodes_.node(node).modex_answer(asked, status, data);
 }
 

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks of different nodes tell each other through the launcher: fences, what they have published, the addresses of
-// all, and events. Each of these asks and answers by way of the ranks' nodes.
+// all, and events; and what they tell ranks of other jobs, or ask beyond their own, with the help of a Beyond. Each of
+// these asks and answers by way of the ranks' nodes.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "launcher/data/kin.hpp"
 #include "launcher/job_nodes.hpp"
 
 namespace tutti::launcher {
 
 class Exchange {
  public:
-  explicit Exchange(JobNodes& nodes) : nodes_(nodes) {}
+  // `beyond`: null where nothing is.
+  Exchange(JobNodes& nodes, Beyond* beyond) : nodes_(nodes), beyond_(beyond) {}
+  void begin(const NodeTask& task);  // before the nodes launch it
 
   // The same of NodeEvents.
   void fence(int node, const std::string& key, const std::string& data, const Addresses& addresses);
@@ -22,6 +27,13 @@ class Exchange {
   void modex_found(uint64_t token, int status, const std::string& data);
   void addresses_wanted(int node, const std::string& key);
   void event(int node, const std::string& packed);
+  void asked(int node, uint64_t number, const Ask& ask);
+
+  // From beyond: what the job has asked, met and is wanted for there, and another job that ranks may come to talk to.
+  void replied(uint64_t number, const Reply& reply);
+  void met(const std::string& key, int status, const std::string& data);
+  void wanted(uint64_t number, int rank);
+  void learn(const NodeTask& kin);
 
  private:
   struct Fence {
@@ -29,18 +41,26 @@ class Exchange {
     std::map<int, std::string> data;
     Addresses addresses;
   };
+  static constexpr int kBeyond = -1;
   struct ModexQuestion {
-    int node;
+    int node;  // kBeyond: another job asks
     uint64_t token;
   };
   std::set<int> nodes_of_fence(const std::string& key) const;
+  bool is_beyond(const std::string& key) const;
 
   JobNodes& nodes_;
+  Beyond* beyond_;
   std::map<std::string, Fence> fences_;
   std::map<uint64_t, ModexQuestion> modexes_;
   uint64_t next_modex_ = 1;
   Addresses published_;  // by the ranks of all nodes, for the latest fence with addresses ...
   std::string spread_;   // ... and the key of those that every node has been told
+  std::string namespace_;
+  std::vector<std::string> environment_;    // of the ranks
+  std::map<uint64_t, ModexQuestion> asks_;  // beyond the job, by the number that they have there
+  uint64_t next_ask_ = 1;
+  std::vector<NodeTask> kin_;  // that nodes are still to learn of
 };
 
 }  // namespace tutti::launcher

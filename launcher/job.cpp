@@ -41,7 +41,7 @@ bool seems_stuck(const JobView& view) {
 Job::Job(Loop& loop, Options options)
     : loop_(loop),
       options_(options),
-      exchange_(nodes_),
+      exchange_(nodes_, options_.beyond),
       streams_(loop, nodes_, options.output,
                {.written = [this] { check_finished(); },
                 .cannot_go_on = [this](int exit_code, const std::string& sentence) { fail(exit_code, sentence); }}),
@@ -119,6 +119,7 @@ void Job::looked(int node, uint64_t number, std::vector<RankView> ranks) {
 
 void Job::launch(const NodeTask& task) {
   nodes_.take_map(task.map);
+  exchange_.begin(task);
   streams_.give_input_to(task.input_rank == kEveryRank ? kEveryRank : std::max(0, task.input_rank));
   for (int n = 0; n < nodes_.count() && !is_ending(); ++n) {
     NodeTask mine = task;
@@ -135,6 +136,7 @@ void Job::launch(const NodeTask& task) {
 void Job::fail(int exit_code, const std::string& sentence) {
   if (is_ending()) return;
   failure_ = exit_code;
+  if (options_.beyond) options_.beyond->failed(exit_code);
   if (!sentence.empty()) say(Level::error, "{}", sentence);
   if (const std::string report = suspicion_.report(); !report.empty()) say(Level::error, "{}", report);
   if (nodes_.count() > 0) roll_call_.every(kOften);
@@ -250,7 +252,9 @@ void Job::check_finished() {
 
 void Job::launched(int node) {
   nodes_[node].launched = true;
-  if (nodes_.are_launched()) happened(JobEvent::launched);
+  if (!nodes_.are_launched()) return;
+  happened(JobEvent::launched);
+  if (options_.beyond && state_ == JobState::running) options_.beyond->launched();
 }
 
 void Job::launch_failed(int, int exit_code, const std::string& sentence) {

@@ -14,6 +14,7 @@
 #include "launcher/absent_ranks.hpp"
 #include "launcher/ask/looks.hpp"
 #include "launcher/daemons/roll_call.hpp"
+#include "launcher/data/kin.hpp"
 #include "launcher/data/node_contract.hpp"
 #include "launcher/exchange.hpp"
 #include "launcher/job_nodes.hpp"
@@ -35,6 +36,7 @@ class Job final : public NodeEvents {
     std::function<void(int node)> given_up;  // nothing more is expected of it
     std::function<void()> send_now;          // what nodes have been told: this process stands still next
     std::string scheduler;                   // whose job this is, if signals of it mean something
+    Beyond* beyond = nullptr;                // outlives the job
   };
   Job(Loop& loop, Options options);
   ~Job() override;
@@ -54,6 +56,11 @@ class Job final : public NodeEvents {
   void signal_ranks(int signal) { nodes_.signal_ranks(signal); }
   // At what the ranks of all nodes are doing, and at the collective calls of some.
   void look(const std::vector<int>& records_of, Looks::Then then) { looks_.look(records_of, std::move(then)); }
+  // From beyond: what the job has asked, met and is wanted for there, and another job that ranks may come to talk to.
+  void replied(uint64_t number, const Reply& reply) { exchange_.replied(number, reply); }
+  void met(const std::string& key, int status, const std::string& data) { exchange_.met(key, status, data); }
+  void wanted(uint64_t number, int rank) { exchange_.wanted(number, rank); }
+  void learn(const NodeTask& kin) { exchange_.learn(kin); }
 
   void launched(int node) override;
   void launch_failed(int node, int exit_code, const std::string& sentence) override;
@@ -76,6 +83,7 @@ class Job final : public NodeEvents {
   }
   void addresses_wanted(int node, const std::string& key) override { exchange_.addresses_wanted(node, key); }
   void event(int node, const std::string& packed) override { exchange_.event(node, packed); }
+  void asked(int node, uint64_t number, const Ask& ask) override { exchange_.asked(node, number, ask); }
   void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
   void answered(int node) override { roll_call_.answered(node); }
   void finished(int node) override;

@@ -23,6 +23,9 @@
 #include "launcher/daemons/remote_node.hpp"
 #include "launcher/debuggers.hpp"
 #include "launcher/display.hpp"
+#include "launcher/family/family.hpp"
+#include "launcher/family/kin.hpp"
+#include "launcher/family/kin_launcher.hpp"
 #include "launcher/job.hpp"
 #include "launcher/launch_plan.hpp"
 #include "launcher/node/cleanup.hpp"
@@ -55,18 +58,30 @@ class Run {
         cleanup_(cleanup),
         job_id_(std::move(job_id)),
         reaper_(loop_),
+        kin_([this](const std::string& word) { tell_kin(word); },
+             {[this](uint64_t number, const Reply& reply) { job_.replied(number, reply); },
+              [this](const std::string& key, int status, const std::string& data) { job_.met(key, status, data); },
+              [this](uint64_t number, int rank) { job_.wanted(number, rank); },
+              [this](const NodeTask& kin) { job_.learn(kin); }, [this] { welcomed(); },
+              [this] {
+                if (up_) tell_errors_to(-1);
+              },
+              // Why it is gone its own launcher says: one event has one sentence.
+              [this](int exit_code) { job_.fail(exit_code, ""); }}),
         job_(loop_, {plan.options.output, plan.options.timeout, plan.config.duration("launch.kill_grace"),
                      plan.options.timeout_by, [this](int node) { give_up(node); },
                      [this] {
                        if (daemons_) daemons_->send_now();
                      },
-                     plan.allocation.scheduler}),
+                     plan.allocation.scheduler, &kin_}),
         inquiries_(loop_, job_id_, [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
           job_.look(records_of, std::move(answer));
         }) {}
 
-  int operator()(int parent) {
+  int operator()(int parent, const std::string& spawned_by) {
     if (parent >= 0) watch_parent(parent);
+    spawned_by_ = spawned_by;
+    if (!spawned_by.empty()) watch_family();
     const std::vector<Host>& hosts = plan_.allocation.hosts;
     shapes_.assign(hosts.size(), {});
     const bool others = std::ranges::any_of(hosts, [](const Host& h) { return !h.own; });
@@ -76,6 +91,7 @@ class Run {
     if (Error e = prepare_own_node()) return refuse(e, 1);
     if (!others) loop_.post([this] { launch(); });
     loop_.run();
+    if (family_) await_family();
     if (daemons_) {
       say(Level::debug, "between mpirun and daemons, and between daemons: {}", daemons_->traffic().text());
       daemons_->dismiss_all(job_.is_hasty(), [this] { loop_.stop(); });
@@ -96,6 +112,44 @@ class Run {
       // Why it is gone its own launcher says, or the shell: one event has one sentence.
       if (end) job_.fail(1, "");
     });
+  }
+
+  // As above, of a job that a client of PMIx has spawned.
+  void watch_family() {
+    up_ = std::make_unique<Link>(loop_, kKinFd, std::chrono::minutes(1));
+    up_->expect_up_to(kLongestMessage);
+    up_->attach({[this](Message type, std::string_view word) {
+                   return type == Message::kin && kin_.hear(word) ? Error() : failure(MPI_ERR_OTHER, "no word of kin");
+                 },
+                 [this](LinkEnd, const std::string&) {
+                   tell_errors_to(-1);
+                   job_.fail(1, "");
+                 }});
+  }
+
+  // To the family's first launcher: this one, unless it has been spawned. Not at once, for the job is about to do something.
+  void tell_kin(const std::string& word) {
+    if (up_) return up_->send_packed(Message::kin, word);
+    if (!family_) {
+      if (!Kin::is_question(word)) return;
+      family_.emplace(loop_, reaper_,
+                      [this](const std::string& back) { loop_.post([this, back] { kin_.hear(back); }); });
+      Kin([this](const std::string& first) { family_->hear_first(first); }, {}).introduce(*task_);
+    }
+    loop_.post([this, word] { family_->hear_first(word); });
+  }
+
+  // The jobs that this one has spawned may take longer.
+  void await_family() {
+    family_->first_is_over();
+    if (family_->is_alone()) return;
+    family_->when_alone([this] { loop_.stop(); });
+    loop_.run();
+  }
+
+  // A spawned job has heard of all that its ranks may talk to.
+  void welcomed() {
+    if (up_ && !job_.is_ending()) job_.launch(*task_);
   }
 
   Error start_daemons() {
@@ -157,6 +211,9 @@ class Run {
     for (size_t h = 0; h < hosts.size(); ++h)
       if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h))) daemons_->dismiss(static_cast<int>(h));
     if (Error e = send_files()) return job_.fail(kUsageExitCode, e.message());
+    task->parent = spawned_by_;
+    task_ = up_ ? *task : Kin::brief(*task);
+    if (up_) return kin_.introduce(*task);
     job_.launch(*task);
     if (plan_.options.stop_on_start)
       say(Level::note, "ranks wait in MPI_Init, each for its debugger; 'kill -CONT {}' lets all go on", ::getpid());
@@ -263,6 +320,7 @@ class Run {
   std::string job_id_;
   Loop loop_;
   Reaper reaper_;
+  Kin kin_;
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<PmixServer> pmix_;
   std::unique_ptr<Daemons> daemons_;
@@ -270,6 +328,10 @@ class Run {
   Inquiries inquiries_;
   std::optional<Debuggers> debuggers_;
   Watch parent_;
+  std::string spawned_by_;         // by PMIx: "namespace:rank"
+  std::unique_ptr<Link> up_;       // to the launcher that has started this one for that; none: nobody has
+  std::optional<NodeTask> task_;   // the job's; where this launcher has been started, launched once it is welcome
+  std::optional<Family> family_;   // of which this launcher's job is the first
   std::vector<NodeShape> shapes_;  // by host
   std::map<int, int> node_of_host_;
   std::map<int, RemoteNode*> remote_nodes_;  // by host; the job's
@@ -296,6 +358,17 @@ int parent_socket() {
   return socket;
 }
 
+// Of a job that a client of PMIx has spawned: who. Nothing otherwise.
+std::string taken_over_by_kin() {
+  const char* const given = ::getenv(kSpawnedByVariable);
+  if (!given) return "";
+  std::string who = given;
+  ::unsetenv(kSpawnedByVariable);
+  for (const int fd : {kKinFd, kWordsFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  tell_errors_to(kWordsFd);
+  return who;
+}
+
 // --report-pid. The file is left to whoever has asked for it.
 Error report_process_id(const std::string& where) {
   if (where.empty()) return {};
@@ -312,6 +385,7 @@ Error report_process_id(const std::string& where) {
 
 int run_command(std::string_view command, const std::vector<std::string>& arguments) {
   const int parent = parent_socket();
+  const std::string spawned_by = taken_over_by_kin();
   Result<RunOptions> options = parse_run_options(arguments);
   if (!options) return refuse(options.error());
   if (options->help && !options->help_topic.empty()) {
@@ -338,7 +412,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   const std::string job_id = random_hex(6);
   Result<Cleanup> cleanup = Cleanup::arm(job_id, kLauncherLabel);
   if (!cleanup) return refuse(cleanup.error(), 1);
-  return Run(*plan, *cleanup, job_id)(parent);
+  return Run(*plan, *cleanup, job_id)(parent, spawned_by);
 }
 
 }  // namespace tutti::launcher

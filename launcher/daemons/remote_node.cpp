@@ -66,6 +66,14 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
       return unpack(payload, addresses) && (node.take_addresses(addresses), true);
     case Message::deliver_event:
       return unpack(payload, data) && (node.deliver_event(data), true);
+    case Message::reply: {
+      Reply reply;
+      return unpack(payload, word, reply) && (node.reply(word, reply), true);
+    }
+    case Message::learn: {
+      NodeTask kin;
+      return unpack(payload, kin) && is_consistent(kin) && (node.learn(kin), true);
+    }
     case Message::look: {
       Question question;
       return unpack(payload, question) && (node.look(std::move(question)), true);
@@ -123,6 +131,10 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
       return unpack(payload, text) && (job.addresses_wanted(node, text), true);
     case Message::event:
       return unpack(payload, data) && (job.event(node, data), true);
+    case Message::asked: {
+      Ask ask;
+      return unpack(payload, word, ask) && (job.asked(node, word, ask), true);
+    }
     case Message::looked: {
       std::vector<RankView> views;
       return unpack(payload, word, views) && (job.looked(node, word, std::move(views)), true);

@@ -35,6 +35,8 @@ class RemoteNode final : public Node {
   }
   void take_addresses(const Addresses& addresses) override { tell(Message::take_addresses, addresses); }
   void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
+  void reply(uint64_t number, const Reply& reply) override { tell(Message::reply, number, reply); }
+  void learn(const NodeTask& kin) override { tell(Message::learn, kin); }
   void look(Question question) override { tell(Message::look, question); }
   void call() override { tell(Message::call); }
 
@@ -84,6 +86,7 @@ class LauncherEvents final : public NodeEvents {
   }
   void addresses_wanted(int, const std::string& key) override { tell(Message::addresses_wanted, key); }
   void event(int, const std::string& packed) override { tell(Message::event, packed); }
+  void asked(int, uint64_t number, const Ask& ask) override { tell(Message::asked, number, ask); }
   void looked(int, uint64_t number, std::vector<RankView> ranks) override { tell(Message::looked, number, ranks); }
   void answered(int) override { tell(Message::answered); }
   void finished(int) override { tell(Message::finished); }

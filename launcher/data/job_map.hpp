@@ -35,7 +35,8 @@ struct JobMap {
 
 struct NodeTask {
   JobMap map;
-  std::string key;  // what a rank must know to be one, and nobody else can: the namespace ends in it
+  std::string key;     // what a rank must know to be one, and nobody else can: the namespace ends in it
+  std::string parent;  // who has spawned the job by PMIx, "namespace:rank"; empty: nobody
   int node = 0;
   std::vector<std::string> environment;  // of every rank, "NAME=value"
   // Where the jobs that this one spawns may run, with the slots: empty where that is the own node alone.
@@ -76,6 +77,11 @@ inline constexpr int kEveryRank = -2;
 inline constexpr std::string_view kJobPrefix = "tutti.";
 inline std::string job_prefix(const std::string& id) {
   return std::string(kJobPrefix) + id + ".";
+}
+// Its name for PMIx. Whoever knows it may ask to be let in, and the job's number is no secret: files, sockets and lists
+// show it. The key is in the environment of the ranks alone.
+inline std::string namespace_of(const NodeTask& task) {
+  return job_prefix(task.map.id) + task.key;
 }
 inline constexpr const char* kJobVariable = "TUTTI_JOB";
 inline constexpr const char* kLauncherVariable = "TUTTI_LAUNCHER";  // the host that mpirun is on

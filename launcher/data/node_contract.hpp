@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "launcher/data/job_map.hpp"
+#include "launcher/data/kin.hpp"
 #include "launcher/data/rank_view.hpp"
 
 namespace tutti::launcher {
@@ -51,8 +52,10 @@ class Node {
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
   virtual void take_addresses(const Addresses& addresses) = 0;  // of the ranks of all nodes
   virtual void deliver_event(const std::string& packed) = 0;
-  virtual void look(Question question) = 0;  // at what its ranks are doing: says looked()
-  virtual void call() = 0;                   // says answered(), as soon as it can
+  virtual void reply(uint64_t number, const Reply& reply) = 0;  // to what a rank has asked beyond the job
+  virtual void learn(const NodeTask& kin) = 0;                  // another job, which ranks may come to talk to
+  virtual void look(Question question) = 0;                     // at what its ranks are doing: says looked()
+  virtual void call() = 0;                                      // says answered(), as soon as it can
 };
 
 // What a node tells its job; `node` is its index in the map.
@@ -77,6 +80,7 @@ class NodeEvents {
   // The first of its ranks asks for another node's: for all of them, at once.
   virtual void addresses_wanted(int node, const std::string& key) = 0;
   virtual void event(int node, const std::string& packed) = 0;
+  virtual void asked(int node, uint64_t number, const Ask& ask) = 0;
   virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
   virtual void answered(int node) = 0;
   virtual void finished(int node) = 0;

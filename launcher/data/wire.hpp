@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "launcher/data/compact.hpp"
+#include "launcher/data/kin.hpp"
 #include "launcher/data/node_contract.hpp"
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 13;
+inline constexpr int kWireVersion = 14;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -49,6 +50,8 @@ enum class Message : uint8_t {
   call,
   give_file,
   take_addresses,
+  reply,
+  learn,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -68,6 +71,9 @@ enum class Message : uint8_t {
   addresses_wanted,
   remark,
   rank_crashed,
+  asked,
+  // Between the launchers of jobs that are kin (launcher/family): a word of theirs, and its fields.
+  kin = 80,
 };
 
 namespace wire {
@@ -248,6 +254,7 @@ template <class Archive>
 void fields(Archive& a, NodeTask& v) {
   a(v.map);
   a(v.key);
+  a(v.parent);
   a(v.node);
   a(v.environment);
   a.names(v.allocation);
@@ -265,6 +272,23 @@ void fields(Archive& a, NodeTask& v) {
   a(v.shares_cores);
   a(v.files);
   a(v.kill_grace);
+}
+template <class Archive>
+void fields(Archive& a, Ask& v) {
+  a(v.what);
+  a(v.who);
+  a(v.words);
+  a(v.values);
+  a(v.rank);
+  a(v.seconds);
+  a(v.once);
+  a(v.environment);
+}
+template <class Archive>
+void fields(Archive& a, Reply& v) {
+  a(v.outcome);
+  a(v.words);
+  a(v.values);
 }
 template <class Archive>
 void fields(Archive& a, Addresses& v) {

@@ -327,6 +327,9 @@ void NodeAgent::client_aborted(int rank, int code, const std::string& text) {
   job_.rank_aborted(task_.node, rank, code, text);
 }
 
+void NodeAgent::learn(const NodeTask& kin) {
+  if (Error e = pmix_.learn(kin)) job_.remark(task_.node, Level::warning, e.message());
+}
 void NodeAgent::look(Question question) {
   job_.looked(task_.node, question.number, look_at_ranks(task_.map.id, question.records_of));
 }

@@ -62,6 +62,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   }
   void take_addresses(const Addresses& addresses) override { addresses_.take(task_, addresses); }
   void deliver_event(const std::string& packed) override { pmix_.deliver_event(packed); }
+  void reply(uint64_t number, const Reply& reply) override { pmix_.reply(number, reply); }
+  void learn(const NodeTask& kin) override;
   void look(Question question) override;
   void call() override { job_.answered(task_.node); }
   bool is_finished() const { return ending_.over; }
@@ -105,7 +107,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void client_connected(int rank) override;
   void client_finalized(int rank) override;
   void client_waits(int rank) override;
-  void client_spawns(int rank) override;
+  void asked(uint64_t number, const Ask& ask) override { job_.asked(task_.node, number, ask); }
+  void spawn_doubted(int rank, const std::string& why) override;
   void client_aborted(int rank, int code, const std::string& text) override;
   void fence_reached(const std::string& key, const std::string& data, const std::string& published) override {
     job_.fence(task_.node, key, data, addresses_.own(task_, published));

@@ -64,14 +64,12 @@ void NodeAgent::look_for_another_mpi() {
   });
 }
 
-void NodeAgent::client_spawns(int rank) {
+void NodeAgent::spawn_doubted(int rank, const std::string& why) {
   if (!find(rank)) return;
   const RankPlace place = task_.map.ranks[static_cast<size_t>(rank)];
-  job_.remark(
-      task_.node, Level::warning,
-      fmt::format("{} wants more processes started by PMIx, as another MPI's MPI_Comm_spawn does, which Tutti's mpirun "
-                  "does not do: compile it with Tutti's mpicc, or start it with the mpirun of that MPI",
-                  task_.map.apps[static_cast<size_t>(place.app)].command[0]));
+  job_.remark(task_.node, Level::warning,
+              fmt::format("rank {} ({}) wants more processes started by PMIx: {}", rank,
+                          task_.map.apps[static_cast<size_t>(place.app)].command[0], why));
 }
 
 // The kernel's word is about the program or about what it needs to run, which is for us to tell.

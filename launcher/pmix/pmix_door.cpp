@@ -8,6 +8,8 @@
 #include "launcher/pmix/pmix_door.hpp"
 
 #include <dlfcn.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -50,6 +52,19 @@ namespace tutti::launcher {
 
 bool pmix_door_is_guarded() {
   return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept);
+}
+
+bool loopback_is_up() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return true;  // not known
+  bool up = false, there = false;
+  for (const ifaddrs* each = all; each; each = each->ifa_next) {
+    const bool loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
+    there = there || loopback;
+    up = up || (loopback && (each->ifa_flags & IFF_UP) != 0);
+  }
+  ::freeifaddrs(all);
+  return up || !there;
 }
 
 void let_only_known_peers_in() {

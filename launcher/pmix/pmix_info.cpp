@@ -113,6 +113,18 @@ void add_apps(InfoList& info, const JobMap& map, const std::vector<AppCount>& co
   }
 }
 
+// Who has spawned the job, if somebody has. A rank may ask for it as the job's or as its own.
+void add_parent(InfoList& info, const std::string& parent) {
+  info.flag(PMIX_SPAWNED, !parent.empty());
+  const size_t colon = parent.rfind(':');
+  if (colon == parent.npos) return;
+  pmix_proc_t proc;
+  std::memset(&proc, 0, sizeof proc);
+  PMIX_LOAD_PROCID(&proc, parent.substr(0, colon).c_str(),
+                   static_cast<pmix_rank_t>(std::strtoul(parent.c_str() + colon + 1, nullptr, 10)));
+  info.add(PMIX_PARENT_ID, &proc, PMIX_PROC);
+}
+
 void fill_rank(InfoList& rank, const NodeTask& task, int r, const Topology::Binding& binding,
                const std::vector<AppCount>& counts) {
   const JobMap& map = task.map;
@@ -128,7 +140,8 @@ void fill_rank(InfoList& rank, const NodeTask& task, int r, const Topology::Bind
   rank.text(PMIX_HOSTNAME, map.nodes[static_cast<size_t>(place.node)]);
   rank.number(PMIX_NODEID, static_cast<uint32_t>(place.node));
   rank.number(PMIX_REINCARNATION, 0);
-  if (place.node == task.node) {
+  if (!task.parent.empty()) add_parent(rank, task.parent);
+  if (place.node == task.node && static_cast<size_t>(place.local_rank) < binding.processors.size()) {
     const auto& bound = binding.processors[static_cast<size_t>(place.local_rank)];
     if (!bound.empty()) rank.text(PMIX_CPUSET, "hwloc:" + list_of(bound));
   }
@@ -226,8 +239,8 @@ InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding, c
   info.number(PMIX_NODE_SIZE, static_cast<uint32_t>(local.size()));
   info.text(PMIX_LOCAL_PEERS, list_of(local));
   if (!local.empty()) info.rank(PMIX_LOCALLDR, static_cast<pmix_rank_t>(local[0]));
-  info.number(PMIX_NODEID, static_cast<uint32_t>(task.node));
-  info.flag(PMIX_SPAWNED, false);
+  if (task.node >= 0) info.number(PMIX_NODEID, static_cast<uint32_t>(task.node));
+  add_parent(info, task.parent);
   info.text(PMIX_TMPDIR, folder);
   info.text(PMIX_NSDIR, folder);
   info.flag(PMIX_TDIR_RMCLEAN, true);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/pmix/pmix_server.hpp"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <limits>
 #include <optional>
 
 #include "base/address_key.hpp"
@@ -19,6 +20,7 @@
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
 #include "launcher/loop/on_loop.hpp"
+#include "launcher/pmix/pmix_asks.hpp"
 #include "launcher/pmix/pmix_door.hpp"
 #include "launcher/pmix/pmix_info.hpp"
 #include "launcher/pmix/pmix_tools.hpp"
@@ -103,18 +105,18 @@ void answer(pmix_modex_cbfunc_t callback, void* token, int status, const std::st
 
 // What waits for an answer from the job. PMIx's thread adds, the loop's takes.
 struct PmixServer::Pending {
-  struct Answer {
-    pmix_modex_cbfunc_t callback;
-    void* token;
-  };
+  using Answer = std::function<void(int status, const std::string& data)>;
+  using Answered = std::function<void(const Reply& reply)>;
   Mutex mutex;
   Loop* loop TUTTI_GUARDED_BY(mutex) = nullptr;
   Events* events TUTTI_LOOPS = nullptr;
   std::string nspace TUTTI_GUARDED_BY(mutex);
   std::map<std::string, int> fence_counts TUTTI_GUARDED_BY(mutex);  // how often each set of ranks has met here
-  std::map<std::string, Answer> fences TUTTI_GUARDED_BY(mutex);
+  std::map<std::string, Answer> fences TUTTI_GUARDED_BY(mutex);     // and the like
   std::map<uint64_t, Answer> modexes TUTTI_GUARDED_BY(mutex);
   uint64_t next_modex TUTTI_GUARDED_BY(mutex) = 1;
+  std::map<uint64_t, Answered> asks TUTTI_GUARDED_BY(mutex);
+  uint64_t next_ask TUTTI_GUARDED_BY(mutex) = 1;
 
   pmix_proc_t proc_of(pmix_rank_t rank) {
     const Lock lock(mutex);
@@ -154,15 +156,24 @@ struct PmixServer::Upcalls {
     });
     return PMIX_OPERATION_SUCCEEDED;
   }
+  // The key of a meeting of these. Not all of them name the members in the same order.
+  static std::string meeting(const pmix_proc_t procs[], size_t count, std::string_view kind, Pending::Answer answer) {
+    std::vector<std::string> members;
+    for (size_t i = 0; i < count; ++i) members.push_back(name_of(procs[i]) + " ");
+    std::ranges::sort(members);
+    std::string key;
+    for (const std::string& member : members) key += member;
+    key += kind;
+    const Lock lock(pending->mutex);
+    key += fmt::format("{}", pending->fence_counts[key]++);
+    pending->fences[key] = std::move(answer);
+    return key;
+  }
   static pmix_status_t fence(const pmix_proc_t procs[], size_t count, const pmix_info_t info[], size_t infos,
                              char* data, size_t size, pmix_modex_cbfunc_t callback, void* token) {
-    std::string key;
-    for (size_t i = 0; i < count; ++i) key += fmt::format("{}:{} ", procs[i].nspace, procs[i].rank);
-    {
-      const Lock lock(pending->mutex);
-      key += fmt::format("#{}", pending->fence_counts[key]++);
-      pending->fences[key] = {callback, token};
-    }
+    const std::string key = meeting(procs, count, "#", [callback, token](int status, const std::string& all) {
+      answer(callback, token, status, all);
+    });
     std::string bytes(data ? data : "", data ? size : 0);
     std::free(data);  // ours by the contract of fence_nb
     std::string published(told(info, infos, kPublishedKey));
@@ -173,13 +184,16 @@ struct PmixServer::Upcalls {
   }
   static pmix_status_t modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t count,
                              pmix_modex_cbfunc_t callback, void* token) {
+    const auto done = [callback, token](int status, const std::string& data) { answer(callback, token, status, data); };
     uint64_t name;
+    bool own = true;
     {
       const Lock lock(pending->mutex);
-      if (pending->nspace != proc->nspace) return PMIX_ERR_NOT_FOUND;
+      own = pending->nspace == proc->nspace;
       name = pending->next_modex++;
-      pending->modexes[name] = {callback, token};
+      if (own) pending->modexes[name] = done;
     }
+    if (!own) return modex_of_kin(*proc, done);
     pending->hand_over([name, rank = proc->rank, table = table_of(told(info, count, PMIX_REQUIRED_KEY))](Events& e) {
       e.modex_needed(name, static_cast<int>(rank), table);
     });
@@ -215,28 +229,75 @@ struct PmixServer::Upcalls {
                                pmix_info_cbfunc_t, void*) {
     return PMIX_ERR_NOT_SUPPORTED;
   }
-  // Tutti's library starts further jobs by a launcher of their own, without PMIx.
-  static pmix_status_t spawn(const pmix_proc_t* proc, const pmix_info_t[], size_t, const pmix_app_t[], size_t,
-                             pmix_spawn_cbfunc_t, void*) {
-    pending->hand_over([rank = proc->rank](Events& e) { e.client_spawns(static_cast<int>(rank)); });
-    return PMIX_ERR_NOT_SUPPORTED;
+  // Beyond the job.
+  static pmix_status_t ask(Ask ask, const pmix_proc_t* who, Pending::Answered answered) {
+    ask.who = name_of(*who);
+    uint64_t number;
+    {
+      const Lock lock(pending->mutex);
+      if (pending->nspace != who->nspace) return PMIX_ERR_NOT_SUPPORTED;  // a tool
+      number = pending->next_ask++;
+      pending->asks[number] = std::move(answered);
+    }
+    pending->hand_over([number, ask = std::move(ask)](Events& e) { e.asked(number, ask); });
+    return PMIX_SUCCESS;
+  }
+  static pmix_status_t modex_of_kin(const pmix_proc_t& whose, const Pending::Answer& done) {
+    if (whose.rank > PMIX_RANK_VALID) return PMIX_ERR_NOT_FOUND;  // of the whole job all is known that there is
+    const pmix_proc_t anyone = pending->proc_of(0);
+    Ask question{.what = Ask::What::modex, .words = {whose.nspace}, .rank = static_cast<int>(whose.rank)};
+    return ask(std::move(question), &anyone, [done](const Reply& reply) {
+      done(reply.values.empty() ? PMIX_ERR_NOT_FOUND : status_of(reply.outcome),
+           reply.values.empty() ? "" : reply.values[0]);
+    });
+  }
+  // Tutti's own library starts further jobs by a launcher of their own, without PMIx.
+  static pmix_status_t spawn(const pmix_proc_t* proc, const pmix_info_t infos[], size_t count, const pmix_app_t apps[],
+                             size_t programs, pmix_spawn_cbfunc_t callback, void* token) {
+    const auto doubt = [rank = proc->rank](const std::string& why) {
+      pending->hand_over([rank, why](Events& e) { e.spawn_doubted(static_cast<int>(rank), why); });
+    };
+    std::vector<std::string> left_out;
+    Result<std::vector<std::string>> words = launcher_arguments(infos, count, apps, programs, left_out);
+    if (!words) {
+      doubt(words.error().message());
+      return PMIX_ERR_BAD_PARAM;
+    }
+    for (const std::string& key : left_out) doubt(fmt::format("the key '{}' is not known here, and is left out", key));
+    return ask({.what = Ask::What::spawn, .words = *std::move(words)}, proc,
+               [callback, token](const Reply& reply) { answer_spawn(reply, callback, token); });
+  }
+  static pmix_status_t publish(const pmix_proc_t* proc, const pmix_info_t infos[], size_t count,
+                               pmix_op_cbfunc_t callback, void* token) {
+    return ask(publication(infos, count), proc,
+               [callback, token](const Reply& reply) { callback(status_of(reply.outcome), token); });
+  }
+  static pmix_status_t look_up(const pmix_proc_t* proc, char** names, const pmix_info_t infos[], size_t count,
+                               pmix_lookup_cbfunc_t callback, void* token) {
+    return ask(lookup(names, infos, count), proc,
+               [callback, token](const Reply& reply) { answer_lookup(reply, callback, token); });
+  }
+  static pmix_status_t unpublish(const pmix_proc_t* proc, char** names, const pmix_info_t[], size_t,
+                                 pmix_op_cbfunc_t callback, void* token) {
+    return ask(withdrawal(names), proc,
+               [callback, token](const Reply& reply) { callback(status_of(reply.outcome), token); });
+  }
+  static pmix_status_t join(std::string_view kind, const pmix_proc_t procs[], size_t count, pmix_op_cbfunc_t callback,
+                            void* token) {
+    const std::string key =
+        meeting(procs, count, kind, [callback, token](int status, const std::string&) { callback(status, token); });
+    pending->hand_over([key](Events& e) { e.fence_reached(key, "", ""); });
+    return PMIX_SUCCESS;
+  }
+  static pmix_status_t connect(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t,
+                               pmix_op_cbfunc_t callback, void* token) {
+    return join(kConnects, procs, count, callback, token);
+  }
+  static pmix_status_t disconnect(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t,
+                                  pmix_op_cbfunc_t callback, void* token) {
+    return join(kDisconnects, procs, count, callback, token);
   }
 };
-
-// The server listens on the loopback device. Where that is down, as in a namespace of a network that nobody has set up,
-// the library has several sentences of its own.
-bool loopback_is_up() {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return true;  // not known
-  bool up = false, there = false;
-  for (const ifaddrs* each = all; each; each = each->ifa_next) {
-    const bool loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
-    there = there || loopback;
-    up = up || (loopback && (each->ifa_flags & IFF_UP) != 0);
-  }
-  ::freeifaddrs(all);
-  return up || !there;
-}
 
 PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
 
@@ -262,6 +323,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   ::setenv("PMIX_MCA_gds", "hash", 1);  // quickest to the first fence, and no files to leave
   std::unique_ptr<PmixServer> server(new PmixServer);
   server->folder_ = folder;
+  server->node_name_ = node_name;
   Upcalls::pending = server->pending_.get();
   // Functions that are absent here answer PMIX_ERR_NOT_SUPPORTED.
   static pmix_server_module_t module;
@@ -275,6 +337,11 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   module.notify_event = &Upcalls::notify;
   module.job_control = &Upcalls::control;
   module.spawn = &Upcalls::spawn;
+  module.publish = &Upcalls::publish;
+  module.lookup = &Upcalls::look_up;
+  module.unpublish = &Upcalls::unpublish;
+  module.connect = &Upcalls::connect;
+  module.disconnect = &Upcalls::disconnect;
   InfoList info;
   server->for_tools_ = for_tools;
   if (for_tools) {
@@ -319,9 +386,7 @@ void PmixServer::attach(Loop& loop, Events& events) {
 }
 
 Error PmixServer::register_job(const NodeTask& task, const Topology::Binding& binding) {
-  // Whoever knows it may ask to be let in, and the job's number is no secret: files, sockets and
-  // lists show it. The key is in the environment of the ranks alone.
-  const std::string name = job_prefix(task.map.id) + task.key;
+  const std::string name = namespace_of(task);
   {
     const Lock lock(pending_->mutex);
     pending_->nspace = name;
@@ -362,10 +427,36 @@ void PmixServer::finish_fence(const std::string& key, int status, const std::str
     const Lock lock(pending_->mutex);
     const auto found = pending_->fences.find(key);
     if (found == pending_->fences.end()) return;
-    waiting = found->second;
+    waiting = std::move(found->second);
     pending_->fences.erase(found);
   }
-  answer(waiting.callback, waiting.token, status, data);
+  waiting(status, data);
+}
+
+void PmixServer::reply(uint64_t number, const Reply& reply) {
+  Pending::Answered waiting;
+  {
+    const Lock lock(pending_->mutex);
+    const auto found = pending_->asks.find(number);
+    if (found == pending_->asks.end()) return;
+    waiting = std::move(found->second);
+    pending_->asks.erase(found);
+  }
+  waiting(reply);
+}
+
+Error PmixServer::learn(NodeTask kin) {
+  const auto here = std::ranges::find(kin.map.nodes, node_name_);
+  kin.node = here == kin.map.nodes.end() ? -1 : static_cast<int>(here - kin.map.nodes.begin());
+  kin.pmix_ranks = std::numeric_limits<int>::max();  // one rank after the other
+  const std::string name = namespace_of(kin);
+  const InfoArray info = describe_job(kin, {}, name, folder_);
+  pmix_nspace_t nspace;
+  PMIX_LOAD_NSPACE(nspace, name.c_str());
+  const pmix_status_t status = PMIx_server_register_nspace(nspace, 0, info.data(), info.size(), nullptr, nullptr);
+  return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED
+             ? Error()
+             : pmix_failure("register a job of others", status);
 }
 
 // "OpenPMIx 4.2.2 (PMIx Standard: 4.1, …", of which the second word is the number.
@@ -402,10 +493,10 @@ void PmixServer::finish_modex(uint64_t token, int status, const std::string& dat
     const Lock lock(pending_->mutex);
     const auto found = pending_->modexes.find(token);
     if (found == pending_->modexes.end()) return;
-    waiting = found->second;
+    waiting = std::move(found->second);
     pending_->modexes.erase(found);
   }
-  answer(waiting.callback, waiting.token, status, data);
+  waiting(status, data);
 }
 
 void PmixServer::deliver_event(const std::string& packed) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launcher/data/job_map.hpp"
+#include "launcher/data/kin.hpp"
 #include "launcher/loop/loop.hpp"
 #include "launcher/loop/on_loop.hpp"
 
@@ -33,8 +34,7 @@ class PmixServer {
     virtual ~Events() = default;
     virtual void client_connected(int rank) = 0;
     virtual void client_finalized(int rank) = 0;
-    virtual void client_waits(int rank) = 0;   // in MPI_Init, for others who do not come
-    virtual void client_spawns(int rank) = 0;  // in vain: by PMIx, as other MPIs do
+    virtual void client_waits(int rank) = 0;  // in MPI_Init, for others who do not come
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
     // `published`: the key of the addresses that the ranks have published for this fence; empty: none.
     virtual void fence_reached(const std::string& key, const std::string& data, const std::string& published) = 0;
@@ -43,6 +43,10 @@ class PmixServer {
     virtual void modex_needed(uint64_t token, int rank, const std::string& table_of) = 0;
     virtual void modex_ready(uint64_t token, int status, const std::string& data) = 0;
     virtual void event_raised(const std::string& packed) = 0;
+    // Beyond the job: answered by reply().
+    virtual void asked(uint64_t number, const Ask& ask) = 0;
+    // It asks for more processes, and not for what can be done.
+    virtual void spawn_doubted(int rank, const std::string& why) = 0;
   };
 
   // One in a process. `node_name` as the job's map has it; files stay inside `folder`.
@@ -61,13 +65,16 @@ class PmixServer {
   void find_modex(uint64_t token, int rank) TUTTI_ON_LOOP;  // answered by modex_ready
   void finish_modex(uint64_t token, int status, const std::string& data);
   void deliver_event(const std::string& packed);
+  void reply(uint64_t number, const Reply& reply);
+  // A job of other servers, which ranks of this one may come to talk to.
+  Error learn(NodeTask kin);
 
  private:
   struct Upcalls;
   struct Pending;
   PmixServer();
   std::unique_ptr<Pending> pending_;
-  std::string folder_;
+  std::string folder_, node_name_;
   ToolServices* for_tools_ = nullptr;
 };
 

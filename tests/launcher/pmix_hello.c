@@ -87,14 +87,6 @@ int main(int argc, char** argv) {
     check(PMIx_Job_control(&me, 1, &file, 1, &results, &count), "PMIx_Job_control");
     raise(SIGKILL);
   }
-  if (strcmp(mode, "spawn") == 0) {
-    char nspace[PMIX_MAX_NSLEN + 1];
-    pmix_app_t another;
-    PMIX_APP_CONSTRUCT(&another);
-    another.cmd = strdup("true");
-    another.maxprocs = 1;
-    if (PMIx_Spawn(NULL, 0, &another, 1, nspace) == PMIX_SUCCESS) return 6;
-  }
   check(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
   return 0;
 }

@@ -144,19 +144,84 @@ test_programs_of_an_mpi_that_joins_by_pmix_are_started() {
   said_once "tutti: ./theirs runs with the library of Open MPI (libmpi.so.40), which finds its ranks by PMIx"
   nothing_is_left
 }
-# As Open MPI's do: memory in /dev/shm that is to be removed whatever ends a rank; MPI_Comm_spawn.
-test_clients_of_pmix_leave_nothing_and_spawn_nothing() {
+# As Open MPI's do: memory in /dev/shm that is to be removed whatever ends a rank.
+test_clients_of_pmix_leave_nothing() {
   touch litter
   launch -n 1 "$hello" litter "$work/litter"
   expect_code 137
   [ ! -e litter ] || fail "a file is left that was to be removed"
-  launch -n 2 "$hello" spawn
-  expect_code 0
-  said_once "tutti: warning: $hello wants more processes started by PMIx"
   launch_behind -n 2 sleep 20
   listed() { "$build/bin/tutti" jobs >jobs && grep -q ": sleep, 2 ranks, 2 of them here, started here" jobs; }
   within 10 listed || fail "tutti jobs does not know the ranks"
   kill "$launched"
+  wait "$launched"
+  nothing_is_left
+}
+# As Open MPI's MPI_Comm_spawn does it, of two commands.
+spawning=$build/tests/launcher/pmix_spawn
+spawned_well() {  # PARENTS CHILDREN
+  expect_code 0
+  printed "child 0 of first in /"
+  printed "child $(($2 - 1)) of second in /"
+  [ "$(grep -c "of $1 has met $2" out)" = "$1" ] && [ "$(grep -c "of $2 has met $1" out)" = "$2" ] ||
+    fail "parents and children have not met"
+}
+test_clients_of_pmix_spawn() {
+  launch -n 1 "$spawning" 1
+  spawned_well 1 2
+  launch -n 2 "$spawning" 3
+  spawned_well 2 4
+  [ ! -s err ] || fail "something is said"
+  # What becomes of children that have parted is their own affair, and mpirun stays until they have ended.
+  launch -n 2 "$spawning" 2 fail
+  expect_code 0
+  said "exited with code 3"
+  nothing_is_left
+}
+test_clients_of_pmix_on_several_nodes_spawn() {
+  fake_nodes
+  launch "${remote[@]}" -n 6 "$spawning" 4
+  spawned_well 6 5
+  launch "${remote[@]}" -n 5 "$spawning" 3 wait/crash
+  expect_code 137
+  nothing_is_left
+}
+test_spawns_of_clients_of_pmix_fail_with_a_sentence() {
+  launch -n 1 "$spawning" 1 part "$work/absent"
+  expect_code 5
+  printed "no spawn: JOB"
+  said_once "tutti: warning: rank 0 of $spawning wants more processes started by PMIx, and they could not be started"
+  said "there is no $work/absent"
+  launch -n 1 "$spawning" 0 part "$work/absent"
+  expect_code 5
+  said_once "0 processes of $work/absent are asked for"
+  TEST_KEY=pmix.mapby=:nooversubscribe launch -H localhost:2 -n 1 "$spawning" 2
+  expect_code 5
+  said_once "more processes started by PMIx, and they could not be started: 3 ranks"
+  TEST_KEY=test.odd=x TEST_REQUIRES=1 launch -n 1 "$spawning" 1
+  expect_code 5
+  said_once "the key 'test.odd', which it requires, is not known here"
+  TEST_KEY=test.odd=x launch -n 1 "$spawning" 1
+  spawned_well 1 2
+  said_once "the key 'test.odd' is not known here, and is left out"
+  nothing_is_left
+}
+test_spawned_clients_of_pmix_end_with_their_parents() {
+  launch -n 2 "$spawning" 2 crash/wait
+  expect_code 137
+  said_once "was killed by signal 9"
+  launch -n 2 "$spawning" 2 wait/crash
+  expect_code 137
+  said_once "was killed by signal 9"
+  launch_behind -n 1 "$spawning" 2 wait/wait
+  both() { [ "$("$build/bin/tutti" jobs | grep -c ": pmix_spawn, [13] rank")" = 2 ]; }
+  within 20 both || fail "tutti jobs does not know both"
+  kill "$launched"
+  wait "$launched" && fail "mpirun ends well"
+  nothing_is_left
+  launch_behind -n 1 "$spawning" 2 wait/wait
+  within 20 both || fail "tutti jobs does not know both"
+  kill -9 "$launched"
   wait "$launched"
   nothing_is_left
 }

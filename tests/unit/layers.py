@@ -23,7 +23,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 DATA = ["launcher/data", "launcher/loop", "launcher/place", *OS]
 ASK = ["launcher/daemons", "launcher/node", "launcher/pmix", "launcher/words", *DATA]
 MAY_INCLUDE = {
-    "launcher": [*ASK, "launcher/ask"],
+    "launcher": [*ASK, "launcher/ask", "launcher/family"],
     "launcher/loop": OS,
     "launcher/place": OS,
     "launcher/data": ["launcher/loop", "launcher/place", *OS],
@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "launcher/pmix": DATA,
     "launcher/node": [*DATA, "launcher/pmix"],
     "launcher/daemons": [*DATA, "launcher/node"],
+    "launcher/family": [*DATA, "launcher/daemons"],
     "launcher/ask": ASK,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
             "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",

@@ -20,6 +20,7 @@
 
 #include "base/config.hpp"
 #include "base/process_sets.hpp"
+#include "base/spawned.hpp"
 #include "mpi/process/parent.hpp"
 
 extern char** environ;
@@ -82,20 +83,10 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
   return {};
 }
 
-// The variables of this rank's job are not those of the next one.
-bool is_of_this_job(std::string_view pair) {
-  for (const std::string_view prefix :
-       {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_OWNER=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=",
-        "TUTTI_JOB_FOLDER=", "TUTTI_APPNUM=", "TUTTI_PARENT=", "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=",
-        "TUTTI_PSETS=", "TUTTI_SOCKET_RANKS=", "TUTTI_NODE_PLACES=", "TUTTI_MEMORY_ALLOC_KINDS="})
-    if (pair.starts_with(prefix) && !pair.starts_with("PMIX_MCA_")) return true;
-  return false;
-}
-
 std::vector<std::string> environment_for(const std::string& port) {
   std::vector<std::string> out;
   for (char** each = environ; *each; ++each)
-    if (!is_of_this_job(*each)) out.emplace_back(*each);
+    if (!is_of_one_job(*each)) out.emplace_back(*each);
   out.push_back(fmt::format("{}={}", kParentVariable, port));
   out.push_back(fmt::format("TUTTI_PARENT_SOCKET={}", kLife));
   return out;

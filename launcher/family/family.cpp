@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/family/family.hpp"
+
+#include <mpi.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "base/log.hpp"
+
+namespace tutti::launcher {
+namespace {
+
+// A launcher that has been told to end gives its ranks their grace, and takes little more.
+constexpr std::chrono::seconds kLastGrace{10};
+constexpr std::chrono::seconds kVanish{60};  // no kernel stands between the two ends of such a link
+// The kernel takes no argument of 128 KiB.
+constexpr size_t kLongestHosts = 100 << 10;
+
+int exit_code_of(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+}  // namespace
+
+Family::Family(Loop& loop, Reaper& reaper, std::function<void(const std::string&)> tell_first)
+    : loop_(loop), reaper_(reaper), tell_first_(std::move(tell_first)), names_(loop) {
+  members_[kFirst].launched = true;
+}
+
+Family::~Family() {
+  for (const auto& [number, member] : members_)
+    if (member.process.words >= 0) ::close(member.process.words);
+}
+
+void Family::hear_first(const std::string& word) {
+  hear(kFirst, word);
+}
+
+int Family::member_named(const std::string& name) const {
+  const auto found = std::ranges::find_if(members_, [&](const auto& each) { return each.second.name == name; });
+  return name.empty() || found == members_.end() ? -1 : found->first;
+}
+
+void Family::tell(int to, const std::string& word) {
+  const auto member = members_.find(to);
+  if (member == members_.end()) return;
+  if (to == kFirst)
+    tell_first_(word);
+  else if (member->second.link)
+    member->second.link->send_packed(Message::kin, word);
+}
+
+void Family::reply(const Asker& to, const Reply& reply) {
+  tell(to.member, wire::pack(KinWord::reply, to.number, reply));
+}
+
+bool Family::hear(int from, std::string_view word) {
+  KinWord what{};
+  uint64_t number = 0;
+  int code = 0;
+  std::string key, data;
+  wire::Unpacker unpack(word);
+  const auto right = [&unpack](auto&... fields) {
+    (unpack(fields), ...);
+    return unpack.right();
+  };
+  unpack(what);
+  switch (what) {
+    case KinWord::introduce: {
+      NodeTask task;
+      return right(task) && is_consistent(task) && (introduce(from, std::move(task)), true);
+    }
+    case KinWord::launched:
+      return right() && (launched(from), true);
+    case KinWord::failed:
+      return right(code) && (failed(from, code), true);
+    case KinWord::ask: {
+      Ask question;
+      return right(number, question) && (ask(from, number, question), true);
+    }
+    case KinWord::meet:
+      return right(key, data) && (meet(from, key, data), true);
+    case KinWord::answer: {
+      if (!right(number, code, data)) return false;
+      const auto want = wants_.find(number);
+      if (want == wants_.end() || want->second.first != from) return true;
+      const Asker asker = want->second.second;
+      wants_.erase(want);
+      reply(asker, code == 0 ? Reply{.values = {data}} : Reply{.outcome = Outcome::not_found});
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+// Whoever is there hears of it before its ranks can say a word, and it of them.
+void Family::introduce(int from, NodeTask task) {
+  Member& fresh = members_.at(from);
+  fresh.name = namespace_of(task);
+  fresh.task = std::move(task);
+  for (const auto& [number, other] : members_) {
+    if (number == from || other.name.empty()) continue;
+    tell(number, wire::pack(KinWord::learn, fresh.task));
+    tell(from, wire::pack(KinWord::learn, other.task));
+  }
+  tell(from, wire::pack(KinWord::welcome));
+}
+
+void Family::launched(int from) {
+  Member& child = members_.at(from);
+  if (std::exchange(child.launched, true)) return;
+  ::close(std::exchange(child.process.words, -1));
+  if (members_.contains(child.spawner)) {
+    const TieOf tie = std::minmax(child.spawner, from);
+    ties_[tie] = 1;
+    only_spawned_.insert(tie);
+  }
+  reply({child.spawner, child.number}, {.words = {child.name}});
+}
+
+void Family::failed(int from, int exit_code) {
+  Member& member = members_.at(from);
+  if (std::exchange(member.failed, true) || !member.launched) return;
+  if (from == kFirst) return end_others(exit_code);
+  for (const auto& [tie, times] : ties_) {
+    if (tie.first != from && tie.second != from) continue;
+    const int other = tie.first == from ? tie.second : tie.first;
+    if (!members_.at(other).over) tell(other, wire::pack(KinWord::end, exit_code));
+  }
+}
+
+void Family::first_is_over() {
+  members_.at(kFirst).over = true;
+}
+
+// The first launcher's job ends before its time, and all that came of it with it.
+void Family::end_others(int exit_code) {
+  ending_ = true;
+  for (const auto& [number, member] : members_)
+    if (number != kFirst) tell(number, wire::pack(KinWord::end, exit_code));
+  patience_ = loop_.after(kLastGrace, [this] {
+    for (const auto& [number, member] : members_)
+      if (number != kFirst && !member.wait_status) ::kill(member.process.pid, SIGKILL);
+  });
+}
+
+void Family::ask(int from, uint64_t number, const Ask& ask) {
+  const auto answer = [this, asker = Asker{from, number}](const Reply& answer) { reply(asker, answer); };
+  switch (ask.what) {
+    case Ask::What::spawn:
+      return spawn(from, number, ask);
+    case Ask::What::publish:
+      return names_.publish(ask, answer);
+    case Ask::What::lookup:
+      return names_.look_up(ask, answer);
+    case Ask::What::unpublish:
+      return names_.unpublish(ask, answer);
+    case Ask::What::modex: {
+      const int whose = ask.words.empty() ? -1 : member_named(ask.words[0]);
+      if (whose < 0) return answer({.outcome = Outcome::not_found});
+      wants_[next_want_] = {whose, {from, number}};
+      return tell(whose, wire::pack(KinWord::want, next_want_++, ask.rank));
+    }
+  }
+}
+
+// Where the new processes may be, unless they say so themselves. In an allocation of Slurm's its own words do.
+Error Family::add_options(const Ask& ask, std::vector<std::string>& arguments) const {
+  const NodeTask& first = members_.at(kFirst).task;
+  const bool placed =
+      std::ranges::any_of(ask.words, [](const std::string& word) { return word == "--host" || word == "--hostfile"; });
+  if (placed || first.allocation.empty() || std::getenv("SLURM_JOB_ID")) return {};
+  std::string hosts;
+  for (size_t n = 0; n < first.allocation.size(); ++n)
+    hosts += fmt::format("{}{}:{}", n == 0 ? "" : ",", first.allocation[n], first.allocation_slots[n]);
+  if (hosts.size() > kLongestHosts)
+    return failure(MPI_ERR_SPAWN, "the job has {} nodes, whose names are too long a list; name some by the key 'host'",
+                   first.allocation.size());
+  arguments.insert(arguments.end(), {"--host", hosts});
+  return {};
+}
+
+void Family::spawn(int from, uint64_t number, const Ask& ask) {
+  Member child{.spawner = from, .number = number, .who = ask.who};
+  std::vector<std::string> arguments;
+  Error problem = ending_ ? failure(MPI_ERR_SPAWN, "the job ends") : add_options(ask, arguments);
+  arguments.insert(arguments.end(), ask.words.begin(), ask.words.end());
+  if (!problem) {
+    Result<KinLauncher> started = start_kin_launcher(arguments, ask.environment, ask.who);
+    if (started)
+      child.process = *started;
+    else
+      problem = std::move(started).error();
+  }
+  if (problem) return tell_not_started(child, problem.message());
+  const int index = next_member_++;
+  child.link = std::make_unique<Link>(loop_, child.process.kin, kVanish);
+  child.link->expect_up_to(kLongestMessage);
+  members_[index] = std::move(child);
+  watch(index);
+}
+
+void Family::tell_not_started(const Member& child, const std::string& why) {
+  if (!ending_) {
+    const int spawner = child.spawner;
+    const size_t colon = child.who.rfind(':');
+    const std::string rank = colon < child.who.size() ? child.who.substr(colon + 1) : "?";
+    const auto asking = members_.find(spawner);
+    const bool known = asking != members_.end() && !asking->second.task.map.apps.empty();
+    say(Level::warning, "rank {}{} wants more processes started by PMIx, and they could not be started: {}", rank,
+        known ? fmt::format(" of {}", asking->second.task.map.apps[0].command[0]) : "", why);
+  }
+  reply({child.spawner, child.number}, {.outcome = Outcome::not_started});
+}
+
+void Family::watch(int child) {
+  Member& member = members_.at(child);
+  member.link->attach({[this, child](Message type, std::string_view word) {
+                         return type == Message::kin && hear(child, word)
+                                    ? Error()
+                                    : failure(MPI_ERR_OTHER, "it said what makes no sense");
+                       },
+                       [this, child](LinkEnd, const std::string&) {
+                         members_.at(child).closed = true;
+                         loop_.post([this, child] { gone(child); });
+                       }});
+  reaper_.expect(member.process.pid, [this, child](int status, int64_t) {
+    members_.at(child).wait_status = status;
+    loop_.post([this, child] { gone(child); });
+  });
+}
+
+// When the process has ended and all that it has said is heard.
+void Family::gone(int child) {
+  const auto at = members_.find(child);
+  if (at == members_.end() || !at->second.closed || !at->second.wait_status) return;
+  const int exit_code = exit_code_of(*at->second.wait_status);
+  if (exit_code != 0) failed(child, exit_code);
+  if (!at->second.launched) {
+    const std::string words = words_from(at->second.process.words);
+    tell_not_started(at->second, words.empty() ? fmt::format("their launcher ended (exit code {})", exit_code) : words);
+    ::close(std::exchange(at->second.process.words, -1));
+  }
+  const std::string name = at->second.name;
+  members_.erase(at);
+  const auto has_it = [child](const TieOf& tie) { return tie.first == child || tie.second == child; };
+  std::erase_if(ties_, [&](const auto& each) { return has_it(each.first); });
+  std::erase_if(only_spawned_, has_it);
+  names_.forget(name);
+  std::vector<std::string> broken;
+  for (const auto& [key, come] : meetings_)
+    if (std::ranges::count(namespaces_of(key), name) > 0) broken.push_back(key);
+  for (const std::string& key : broken) met(key, -1);
+  for (auto want = wants_.begin(); want != wants_.end();) {
+    const auto [whose, asker] = want->second;
+    if (whose == child) reply(asker, {.outcome = Outcome::not_found});
+    want = whose == child ? wants_.erase(want) : std::next(want);
+  }
+  if (is_alone() && alone_) alone_();
+}
+
+void Family::meet(int from, const std::string& key, const std::string& data) {
+  meetings_[key][from] = data;
+  const std::vector<std::string> names = namespaces_of(key);
+  const auto is_there = [this](const std::string& name) { return member_named(name) >= 0; };
+  if (!std::ranges::all_of(names, is_there)) return met(key, -1);
+  const auto has_come = [&](const std::string& name) { return meetings_[key].contains(member_named(name)); };
+  if (std::ranges::all_of(names, has_come)) met(key, 0);
+}
+
+void Family::met(const std::string& key, int status) {
+  const auto come = meetings_.extract(key);
+  if (status == 0) change_ties(key);
+  std::string all;
+  for (const auto& [member, data] : come.mapped()) all += data;
+  for (const auto& [member, data] : come.mapped()) tell(member, wire::pack(KinWord::met, key, status, all));
+}
+
+// Open MPI's MPI_Comm_disconnect is a mere fence of both sides' processes, as many times as they have connected.
+void Family::change_ties(const std::string& key) {
+  std::vector<int> members;
+  for (const std::string& name : namespaces_of(key)) members.push_back(member_named(name));
+  std::ranges::sort(members);
+  const bool connects = key.find(kConnects) != key.npos;
+  const bool parts = key.find(kDisconnects) != key.npos;
+  for (size_t i = 0; i < members.size(); ++i)
+    for (size_t j = i + 1; j < members.size(); ++j) {
+      const TieOf tie{members[i], members[j]};
+      if (connects) {
+        if (only_spawned_.erase(tie) == 0) ++ties_[tie];
+      } else if (parts || !only_spawned_.contains(tie)) {
+        only_spawned_.erase(tie);
+        if (const auto at = ties_.find(tie); at != ties_.end() && --at->second <= 0) ties_.erase(at);
+      }
+    }
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/family/kin.hpp"
+
+namespace tutti::launcher {
+
+NodeTask Kin::brief(NodeTask task) {
+  task.node = 0;
+  task.environment.clear();
+  task.files.clear();
+  for (App& app : task.map.apps) app.variables.clear();
+  return task;
+}
+
+bool Kin::is_question(std::string_view word) {
+  KinWord what{};
+  wire::Unpacker unpack(word);
+  unpack(what);
+  return what == KinWord::ask || what == KinWord::meet;
+}
+
+bool Kin::hear(std::string_view word) {
+  KinWord what{};
+  uint64_t number = 0;
+  int code = 0;
+  std::string key, data;
+  wire::Unpacker unpack(word);
+  const auto right = [&unpack](auto&... fields) {
+    (unpack(fields), ...);
+    return unpack.right();
+  };
+  unpack(what);
+  switch (what) {
+    case KinWord::learn: {
+      NodeTask task;
+      return right(task) && is_consistent(task) && (events_.learned(task), true);
+    }
+    case KinWord::welcome:
+      return right() && (events_.welcomed(), true);
+    case KinWord::reply: {
+      Reply reply;
+      return right(number, reply) && (events_.replied(number, reply), true);
+    }
+    case KinWord::met:
+      return right(key, code, data) && (events_.met(key, code, data), true);
+    case KinWord::want:
+      return right(number, code) && (events_.wanted(number, code), true);
+    case KinWord::end:
+      return right(code) && (events_.ended(code), true);
+    default:
+      return false;
+  }
+}
+
+}  // namespace tutti::launcher
