@@ -137,6 +137,22 @@ void Family::failed(int from, int exit_code) {
 
 void Family::first_is_over() {
   members_.at(kFirst).over = true;
+  leave_waiting(kFirst);
+}
+
+// Nothing that others wait for will come from there any more.
+void Family::leave_waiting(int member) {
+  const std::string name = std::exchange(members_.at(member).name, "");
+  names_.forget(name);
+  std::vector<std::string> broken;
+  for (const auto& [key, come] : meetings_)
+    if (std::ranges::count(namespaces_of(key), name) > 0) broken.push_back(key);
+  for (const std::string& key : broken) met(key, -1);
+  for (auto want = wants_.begin(); want != wants_.end();) {
+    const auto [whose, asker] = want->second;
+    if (whose == member) reply(asker, {.outcome = Outcome::not_found});
+    want = whose == member ? wants_.erase(want) : std::next(want);
+  }
 }
 
 // The first launcher's job ends before its time, and all that came of it with it.
@@ -247,21 +263,11 @@ void Family::gone(int child) {
     tell_not_started(at->second, words.empty() ? fmt::format("their launcher ended (exit code {})", exit_code) : words);
     ::close(std::exchange(at->second.process.words, -1));
   }
-  const std::string name = at->second.name;
+  leave_waiting(child);
   members_.erase(at);
   const auto has_it = [child](const TieOf& tie) { return tie.first == child || tie.second == child; };
   std::erase_if(ties_, [&](const auto& each) { return has_it(each.first); });
   std::erase_if(only_spawned_, has_it);
-  names_.forget(name);
-  std::vector<std::string> broken;
-  for (const auto& [key, come] : meetings_)
-    if (std::ranges::count(namespaces_of(key), name) > 0) broken.push_back(key);
-  for (const std::string& key : broken) met(key, -1);
-  for (auto want = wants_.begin(); want != wants_.end();) {
-    const auto [whose, asker] = want->second;
-    if (whose == child) reply(asker, {.outcome = Outcome::not_found});
-    want = whose == child ? wants_.erase(want) : std::next(want);
-  }
   if (is_alone() && alone_) alone_();
 }
 

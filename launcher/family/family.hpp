@@ -67,6 +67,7 @@ class Family {
   void change_ties(const std::string& key);
   void watch(int child);
   void gone(int child);
+  void leave_waiting(int member);
   void end_others(int exit_code);
   int member_named(const std::string& name) const;  // -1: none
 

@@ -39,7 +39,8 @@ std::optional<std::string> NodeAgent::program_of_another_mpi() {
     if (!other->joins) return why_refused(*other);
     told.insert(whose_library(*other));
   }
-  for (const std::string& line : told) job_.remark(task_.node, Level::note, line);
+  if (task_.parent.empty())  // else that has been told of the parents
+    for (const std::string& line : told) job_.remark(task_.node, Level::note, line);
   // Such a program may ask PMIx for all that there is.
   if (!told.empty()) task_.pmix_ranks = std::max(task_.pmix_ranks, static_cast<int>(task_.map.ranks.size()));
   return std::nullopt;

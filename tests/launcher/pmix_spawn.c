@@ -2,7 +2,7 @@
 /* As Open MPI 5 does MPI_Comm_spawn by PMIx: rank 0 spawns, both sides tell each other who they are by published names,
    connect, read what the other side has published, and part by a fence of all. The arguments say what is spawned:
    COUNT [THEN [PROGRAM]]; THEN is what the children do once they are connected: "part", "crash", "wait" (for ever) or
-   "fail" (once they have parted); what a parent does stands behind a '/': "wait/crash". TEST_KEY is a further key of
+   "fail" (once they have parted); what a parent does stands behind a '/': "wait/crash", or "part/leave", before they are connected. TEST_KEY is a further key of
    PMIx_Spawn, "NAME=value", and TEST_REQUIRES says that it is required. */
 #include <pmix.h>
 #include <signal.h>
@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
       exchange("tutti.connect", "tutti.accept", other);
     }
     spread("tutti.other", other, me.rank == 0);
-    talk(other, slash ? slash + 1 : "part");
+    if (!slash || strcmp(slash + 1, "leave") != 0) talk(other, slash ? slash + 1 : "part");
   }
   check(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
   return 0;

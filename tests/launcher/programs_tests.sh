@@ -213,6 +213,10 @@ test_spawned_clients_of_pmix_end_with_their_parents() {
   launch -n 2 "$spawning" 2 wait/crash
   expect_code 137
   said_once "was killed by signal 9"
+  # Who has left is waited for by nobody.
+  launch -n 2 "$spawning" 2 part/leave
+  expect_code 0
+  said "PMIx_Connect: "
   launch_behind -n 1 "$spawning" 2 wait/wait
   both() { [ "$("$build/bin/tutti" jobs | grep -c ": pmix_spawn, [13] rank")" = 2 ]; }
   within 20 both || fail "tutti jobs does not know both"
