@@ -123,18 +123,18 @@ int main(int argc, char **argv) {
   return 0;
 }
 END
-  export OMPI_MCA_btl_tcp_if_include=lo
+  local run='OMPI_MCA_btl_tcp_if_include=lo tutti run'
   offline mpicc.openmpi /spawns.c -o /spawns
-  [ "$(offline sh -c 'tutti run -n 1 /spawns && ls -A /dev/shm' | sort)" = "child 0: 1
+  [ "$(offline sh -c "$run -n 1 /spawns && ls -A /dev/shm" | sort)" = "child 0: 1
 child 1: 1
 child 2: 1
 parent 0: 6" ] || fail "one rank of Open MPI 5 does not spawn three"
-  [ "$(offline sh -c 'tutti run -n 2 /spawns && ls -A /dev/shm' | sort)" = "child 0: 3
+  [ "$(offline sh -c "$run -n 2 /spawns && ls -A /dev/shm" | sort)" = "child 0: 3
 child 1: 3
 child 2: 3
 parent 0: 6
 parent 1: 6" ] || fail "two ranks of Open MPI 5 do not spawn three"
-  [ "$(offline tutti run -n 2 /spawns /absent 2>"$work/five.err")" = "no spawn
+  [ "$(offline sh -c "$run -n 2 /spawns /absent" 2>"$work/five.err")" = "no spawn
 no spawn" ] || fail "what Open MPI 5 cannot spawn is no error"
   grep -q "could not be started.*there is no /absent" "$work/five.err" || fail "nobody says why nothing is spawned"
 }
