@@ -38,16 +38,17 @@ MEASURES = (What.ELEMENTS, What.BYTES, What.SIZE)
 
 
 def implementations(headers):
-    """Name in lower case -> how to call it: ("mpi::x" or "direct::x", does it return an Error?)."""
+    """Name in lower case -> how to call it: ("mpi::x", "mpi::chapter::x" or "direct::x", does it return an Error?)."""
     found = {}
     for header in headers:
-        space = "direct" if header.endswith("direct.hpp") else "mpi"
+        text = pathlib.Path(header).read_text()
+        space = "direct" if header.endswith("direct.hpp") else re.search(r"^namespace tutti::(mpi\S*) {$", text, re.M)[1]
         pattern = r"^(?:inline )?(Error|double|int|MPI_Aint) (\w+)\(" if space == "direct" else r"^(Error) (\w+)\("
-        for returns, name in re.findall(pattern, pathlib.Path(header).read_text(), re.M):
+        for returns, name in re.findall(pattern, text, re.M):
             call = (f"{space}::{name}", returns == "Error")
             if found.setdefault(name, call) != call:
                 sys.exit(f"entries.py: {name} is declared both as {found[name][0]} and in {header}")
-        for name in re.findall(r"^inline Arguments (\w+)_of\(", pathlib.Path(header).read_text(), re.M):
+        for name in re.findall(r"^inline Arguments (\w+)_of\(", text, re.M):
             for form, function in (("run", name), ("start", f"i{name}"), ("make_persistent", f"{name}_init")):
                 found[function] = (f"mpi::{form}(mpi::{name}_of", True)
     known = {f.stem for f in model.functions()}
