@@ -149,7 +149,7 @@ class Entry {
   }
   // Without a file errors are raised on MPI_FILE_NULL (the standard, section 14.7).
   bool no_file() {
-    file_ = &mpi::null_file();
+    file_ = &mpi::file::null_file();
     return true;
   }
   // The file, on which later errors are raised.
@@ -170,7 +170,7 @@ class Entry {
   bool file_or_null(mpi::HasErrhandler*& object, MPI_File handle, const char* argument) {
     mpi::File* given = nullptr;
     if (handle != MPI_FILE_NULL && !file(given, handle, argument)) return false;
-    object = given ? static_cast<mpi::HasErrhandler*>(given) : &mpi::null_file();
+    object = given ? static_cast<mpi::HasErrhandler*>(given) : &mpi::file::null_file();
     return handle != MPI_FILE_NULL || no_file();
   }
   template <class T>

@@ -11,7 +11,7 @@
 #include "mpi/file/told_failure.hpp"
 #include "mpi/object/status.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 bool PlacedAccess::converts() const {
   return view->representation->converts();
@@ -209,4 +209,4 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
   return std::move(outcome.error);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

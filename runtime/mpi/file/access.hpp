@@ -9,7 +9,7 @@
 #include "mpi/file/file.hpp"
 #include "mpi/type/datatype.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 // Where the data lie: at an offset that is given, at this rank's pointer, at the shared one, or
 // behind those of the lower ranks at the shared one.
@@ -67,4 +67,4 @@ Error place_together(File& file, const How& how, const Given& given, PlacedAcces
 BufferUse use_of(const PlacedAccess& job);
 void tell(MPI_Status* status, int64_t bytes);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -7,7 +7,7 @@
 #include "mpi/object/info.hpp"
 #include "mpi/type/datatype.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 // --- files (14.2)
 Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh);
@@ -86,4 +86,4 @@ Error file_write_ordered_begin(File& fh, const void* buf, int64_t count, Datatyp
 Error file_write_ordered_end(File& fh, const void* buf, MPI_Status* status);
 Error file_write_shared(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

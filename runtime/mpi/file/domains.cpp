@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 constexpr int64_t kAligned = 64 << 10;
@@ -101,4 +101,4 @@ Domains::Range Domains::range_of(int rank, const Piece& window) const {
   return {at(window.offset), at(window.offset + window.bytes)};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

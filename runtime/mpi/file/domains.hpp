@@ -9,7 +9,7 @@
 
 #include "mpi/file/together.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 class Domains {
  public:
@@ -45,4 +45,4 @@ class Domains {
   int64_t part_ = 0, size_ = 0, rounds_ = 0;  // bytes of a domain, of a window; windows of a domain
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

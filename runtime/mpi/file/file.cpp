@@ -26,7 +26,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/rma/api_window.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 // Errors that belong to no file.
@@ -268,10 +268,6 @@ Result<Ref<Window>> open_pointer(Comm& comm) {
 
 }  // namespace
 
-File* HandleOf<File>::predefined(uintptr_t) {
-  return nullptr;
-}
-
 HasErrhandler& null_file() {
   static NullFile& only = *new NullFile;
   return only;
@@ -410,6 +406,14 @@ Error set_shared(File& file, int64_t etypes) {
   if (file.pointer) return file.pointer.set(etypes), Error();
   int64_t before;
   return change_shared(file, etypes, MPI_REPLACE, before);
+}
+
+}  // namespace tutti::mpi::file
+
+namespace tutti::mpi {
+
+File* HandleOf<File>::predefined(uintptr_t) {
+  return nullptr;
 }
 
 }  // namespace tutti::mpi

@@ -23,7 +23,7 @@
 #include "mpi/rma/window.hpp"
 #include "mpi/type/datatype.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 struct Representation;
 class FileRequest;
@@ -125,4 +125,4 @@ Error set_shared(File& file, int64_t etypes);
 // The default view: a stream of bytes.
 std::shared_ptr<const FileView> byte_view(int64_t displacement = 0);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -5,7 +5,7 @@
 #include "mpi/file/access.hpp"
 #include "mpi/file/api_file.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 Error file_iread(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Request* request) {
   return start_access(fh, {Function::File_iread, false, Where::individual, false}, {0, buf, count, &datatype}, request);
@@ -132,4 +132,4 @@ Error file_write_shared(File& fh, const void* buf, int64_t count, Datatype& data
                 {0, const_cast<void*>(buf), count, &datatype}, status);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "base/once.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 // False: it means nothing. 0 is no wish, as programs write it that have a field for each hint.
@@ -61,4 +61,4 @@ void Hints::take(const Info* info, bool speaks) {
   }
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -10,7 +10,7 @@
 
 #include "mpi/object/info.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 struct Hints {
   enum class CollectiveBuffering { automatic, always, never };
@@ -25,4 +25,4 @@ struct Hints {
   void take(const Info* info, bool speaks);
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -13,7 +13,7 @@
 #include "mpi/file/told_failure.hpp"
 #include "mpi/object/inventory.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 Error writable(const File& file) {
@@ -401,4 +401,4 @@ Error register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c*
   return add_registered(datarep, {.read = read, .write = write, .extent = extent, .extra_state = extra_state});
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -10,7 +10,7 @@
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/type/api_datatype.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 struct Known {
@@ -286,4 +286,4 @@ Error rest_from_file(const Representation& representation, std::span<const std::
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

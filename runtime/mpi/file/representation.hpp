@@ -10,7 +10,7 @@
 
 #include "mpi/type/datatype.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 struct Representation {
   enum class Kind { as_in_memory, external32, registered };
@@ -48,4 +48,4 @@ Error from_file(const Representation& representation, const void* bytes, int64_t
 Error rest_from_file(const Representation& representation, std::span<const std::byte> rest, int64_t in_file,
                      const Payload& memory, int64_t elements, Datatype& type, int64_t& bytes);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

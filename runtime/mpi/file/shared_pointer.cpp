@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 constexpr size_t kBytes = 4096;
@@ -60,4 +60,4 @@ void SharedPointer::use(bool all_have_it) {
   page_ = nullptr;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 class SharedPointer {
  public:
@@ -39,4 +39,4 @@ class SharedPointer {
   bool used_ = false;
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -17,7 +17,7 @@
 #include "mpi/object/status.hpp"
 #include "mpi/request/request.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 class FileRequest final : public Request {
  public:
@@ -230,4 +230,4 @@ Error end_split(File& file, Function began, const void* buffer, MPI_Status* stat
   return request->error();
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -9,7 +9,7 @@
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/file/two_phase.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 constexpr int kSampled = 64;                         // pieces that are looked at
@@ -262,4 +262,4 @@ const coll::Call* Together::hear() {
   return nullptr;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -13,7 +13,7 @@
 #include "mpi/file/access.hpp"
 #include "mpi/file/told_failure.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 class TwoPhases;
 
@@ -90,4 +90,4 @@ class Together {
   int first_ = 0;  // of the ranks that failed
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -8,7 +8,7 @@
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/file/file.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 template <class T>
 Error exchange(Comm& comm, Function function, const T& mine, std::vector<T>& each) {
@@ -32,4 +32,4 @@ struct ToldFailure {
 // The same as agree(), where everybody knows already which rank is the first that has failed.
 Error tell_failure(Comm& comm, Function function, int first, Error mine);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 namespace {
 
 using Piece = Domains::Piece;
@@ -246,4 +246,4 @@ const coll::Call* TwoPhases::next_read() {
   return exchange(window, false);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -23,7 +23,7 @@
 #include "mpi/file/domains.hpp"
 #include "mpi/file/together.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::file {
 
 class TwoPhases {
  public:
@@ -86,4 +86,4 @@ class TwoPhases {
   std::shared_ptr<io::Queue> queue_;
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::file

@@ -14,6 +14,10 @@
 #include "base/result.hpp"
 #include "mpi/object/checking.hpp"
 
+namespace tutti::mpi::file {
+class File;
+}
+
 namespace tutti::mpi {
 
 // First word of every object; a freed or foreign address is unlikely to hold one of these.
@@ -161,7 +165,7 @@ class Request;
 class Message;
 class Window;
 class Session;
-class File;
+using file::File;
 
 // Handle type of each object type, the predefined objects, and the tag to expect.
 template <class T>
