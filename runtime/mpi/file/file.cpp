@@ -241,14 +241,14 @@ OpenFiles& open_files() {
 
 Error free_window(Window& window) {
   MPI_Win handle = window.handle;
-  return win_free(&handle);
+  return one_sided::win_free(&handle);
 }
 
 // The window of a file: one integer at rank 0. Other ranks may ask for it as soon as it is there.
 Result<Ref<Window>> open_pointer(Comm& comm) {
   const bool owner = comm.rank() == 0;
   Result<Ref<Window>> made =
-      make_window(comm, Function::File_open, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {owner ? 8 : 0, 8});
+      one_sided::make_window(comm, Function::File_open, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {owner ? 8 : 0, 8});
   if (!made) return made;
   Window& window = **made;
   void* memory = nullptr;
@@ -262,7 +262,7 @@ Result<Ref<Window>> open_pointer(Comm& comm) {
     window.protocol->open();
   }
   window.retain();  // what win_free() gives up
-  if (Error e = win_lock_all(MPI_MODE_NOCHECK, window)) return e;
+  if (Error e = one_sided::win_lock_all(MPI_MODE_NOCHECK, window)) return e;
   return made;
 }
 
@@ -309,7 +309,7 @@ Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_Fil
   if (!error) error = open_everywhere(*file, filename);
   if (error) {
     // Its end is a collective call of the others, too.
-    Error e = win_unlock_all(*file->window);
+    Error e = one_sided::win_unlock_all(*file->window);
     if (!e) e = free_window(*file->window);
     *fh = MPI_FILE_NULL;
     return error;
@@ -346,7 +346,7 @@ Error file_close(MPI_File* fh) {
     if (const int error = io::remove_posix(file.name); error && error != ENOENT && !left)
       left = io::failure_of(file.name, "deleting it", error);
   left = agree(file.comm(), Function::File_close, std::move(left));
-  if (Error e = win_unlock_all(*file.window)) return e;
+  if (Error e = one_sided::win_unlock_all(*file.window)) return e;
   if (Error e = free_window(*file.window)) return e;
   *fh = MPI_FILE_NULL;
   if (left) error_object() = Ref<HasErrhandler>(&file);  // whose error handler hears of it when the handle is gone
@@ -390,9 +390,10 @@ namespace {
 Error change_shared(File& file, int64_t value, MPI_Op op, int64_t& before) {
   Window& window = *file.window;
   before = 0;
-  if (Error e = fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0, *resolve<Op>(op), window))
+  if (Error e =
+          one_sided::fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0, *resolve<Op>(op), window))
     return e;
-  return win_flush(0, window);
+  return one_sided::win_flush(0, window);
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ namespace tutti::mpi::file {
 class File;
 }
 
+namespace tutti::mpi::one_sided {
+class Window;
+}
+
 namespace tutti::mpi {
 
 // First word of every object; a freed or foreign address is unlikely to hold one of these.
@@ -163,7 +167,7 @@ class Errhandler;
 class Info;
 class Request;
 class Message;
-class Window;
+using one_sided::Window;
 class Session;
 using file::File;
 

@@ -9,7 +9,7 @@
 #include "mpi/type/datatype.hpp"
 #include "mpi/type/op.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 
 // --- windows (12.2)
 Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, MPI_Win* win);
@@ -80,4 +80,4 @@ Error win_set_attr(Window& win, int win_keyval, void* attribute_val);
 Error win_get_attr(Window& win, int win_keyval, void* attribute_val, int* flag);
 Error win_delete_attr(Window& win, int win_keyval);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

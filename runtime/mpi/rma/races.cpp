@@ -11,7 +11,7 @@
 #include "mpi/object/info.hpp"
 #include "rma/window_end.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 namespace {
 
 using rma::Accesses;
@@ -417,4 +417,4 @@ Error Races::error_of(Race finding) {
   return Error(finding.error_class, finding.sentence);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

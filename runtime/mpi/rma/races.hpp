@@ -25,7 +25,7 @@
 #include "rma/accesses.hpp"
 #include "rma/witness.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 
 // Large: each kind of access is recorded, compared and told of by a function of its own, over the same records.
 class Races final : public rma::Witness, public Exposed {
@@ -128,4 +128,4 @@ Error exchange_assertions(int assertion, Window& win, Error& differ);
 // A window that is never locked, by its hints.
 Error refuse_locks(const Window& win);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

@@ -23,7 +23,7 @@
 #include "mpi/type/kernels.hpp"
 #include "rma/window_end.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 namespace {
 
 using engine::Engine;
@@ -68,10 +68,6 @@ Error open_epoch(const Window& window) {
 }
 
 }  // namespace
-
-Window* HandleOf<Window>::predefined(uintptr_t) {
-  return nullptr;
-}
 
 Window::Window(Ref<Comm> given, int flavor)
     : HasErrhandler(Tag::win, Errhandler::On::window, Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL))),
@@ -305,6 +301,14 @@ Error win_free(MPI_Win* win) {
   *win = MPI_WIN_NULL;
   window.free_handle();
   return {};
+}
+
+}  // namespace tutti::mpi::one_sided
+
+namespace tutti::mpi {
+
+Window* HandleOf<Window>::predefined(uintptr_t) {
+  return nullptr;
 }
 
 }  // namespace tutti::mpi

@@ -21,7 +21,7 @@
 #include "rma/window_end.hpp"
 #include "transport/shared/shared_file.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 
 class Races;
 
@@ -133,4 +133,4 @@ inline Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
   return window.protocol->take_failure();
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

@@ -10,7 +10,7 @@
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 namespace {
 
 using engine::Engine;
@@ -453,4 +453,4 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
       });
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

@@ -11,7 +11,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/rma/api_window.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 namespace {
 
 // Hints of the standard (12.2.1, 12.2.3) and what holds without them. None changes what is right.
@@ -101,4 +101,4 @@ Error win_delete_attr(Window& win, int win_keyval) {
   return win.attributes.remove(win.handle, win_keyval);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

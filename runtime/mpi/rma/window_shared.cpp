@@ -12,7 +12,7 @@
 #include "mpi/object/current.hpp"
 #include "mpi/rma/api_window.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 namespace {
 
 // How it went at a rank; MPI_SUCCESS, and what it has to say, or the first one's trouble is everybody's.
@@ -114,4 +114,4 @@ Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided

@@ -14,7 +14,7 @@
 #include "mpi/rma/races.hpp"
 #include "rma/window_end.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::one_sided {
 namespace {
 
 using engine::Condition;
@@ -459,4 +459,4 @@ Error win_sync(Window& win) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::one_sided
