@@ -106,7 +106,7 @@ Error is_thread_main(int* flag) {
 }
 
 Error abort(Comm& comm, int errorcode) {
-  if (engine::spans_jobs(comm.context())) abort_connected(comm, errorcode);
+  if (engine::spans_jobs(comm.context())) processes::abort_connected(comm, errorcode);
   own_job().abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
                                          comm.name.empty() ? "a communicator" : comm.name, errorcode));
   return {};  // never

@@ -167,8 +167,8 @@ Error part_from_others(Process& p, bool closes) {
   if (strict)
     if (Error untold = tell_left_over(closes)) return untold;
   flush(p);
-  leave_connected_jobs();  // which waits for other jobs, and may wait in vain
-  if (closes) {            // asks and answers no more
+  processes::leave_connected_jobs();  // which waits for other jobs, and may wait in vain
+  if (closes) {                       // asks and answers no more
     const engine::Engine::Guard own(*p.engine);
     await_findings(p);
     p.engine->set_observer(nullptr);
@@ -332,7 +332,7 @@ Error begin_world(int level) {
   info_env().set("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
   if (p.checker) look_at_callers_of_world(level, i.report_only);
   show_world();
-  if (Error e = meet_parent()) return e;
+  if (Error e = processes::meet_parent()) return e;
   wait_for_debugger(p.job->view());
   const std::lock_guard count(i.counting);
   i.world = World::alive;

@@ -205,7 +205,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (Error e = open_engine(p, *config)) return e;
   open_contract(p, *config);
   report_only = config->flag("contract.report_only");
-  set_connect_timeout(
+  processes::set_connect_timeout(
       std::chrono::duration_cast<std::chrono::milliseconds>(config->duration("process.connect_timeout")));
   p.contexts = std::make_unique<engine::ContextPool>(view.rank);
   if (config->flag("progress.thread")) {

@@ -5,7 +5,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/info.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 Error open_port(Info* info, char* port_name);
 Error close_port(const char* port_name);
@@ -25,4 +25,4 @@ Error comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_
                           const MPI_Info array_of_info[], int root, Comm& comm, MPI_Comm* intercomm,
                           int array_of_errcodes[]);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -9,7 +9,7 @@
 #include "engine/engine.hpp"
 #include "mpi/object/current.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 void do_beside(const std::function<void()>& work) {
   engine::Engine& engine = engine_of_process();
@@ -36,4 +36,4 @@ void do_beside(const std::function<void()>& work) {
   thread.join();
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

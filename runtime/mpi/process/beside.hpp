@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 // Returns when the work is done. It may be done by the calling thread, without progress, where no thread can be made.
 void do_beside(const std::function<void()>& work);
@@ -20,4 +20,4 @@ auto beside(Work work) -> decltype(work()) {
   return *std::move(result);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -23,7 +23,7 @@
 #include "transport/guard.hpp"
 #include "transport/router.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 using engine::Engine;
@@ -396,4 +396,4 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
   return make_joined(comm, root, accepts, meeting, other, *known_as);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -14,7 +14,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/process/socket.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 // Collective over `comm`, and over the other side, which calls it, too. `reach`, which the root alone calls, and which
 // may block, gives the socket to the other root. `accepts`: one side is true, its group comes first. `function`: the
@@ -34,4 +34,4 @@ void abort_connected(const Comm& comm, int code);
 Result<std::vector<std::string>> gather_texts(Comm& comm, const std::string& mine, Function function);
 Error spread_text(Comm& comm, int root, std::string& text);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

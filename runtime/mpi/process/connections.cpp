@@ -29,7 +29,7 @@
 #include "mpi/process/parent.hpp"
 #include "transport/router.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 using engine::Engine;
@@ -333,4 +333,4 @@ void abort_connected(const Comm& comm, int code) {
   tell_to_end({comm.hidden.peers.begin(), comm.hidden.peers.end()}, code, true);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

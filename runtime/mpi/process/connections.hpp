@@ -15,7 +15,7 @@
 #include "engine/wait/poller.hpp"
 #include "transport/transport.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 // The tags of what a root tells its side of a connection; and what MPI_Abort tells the processes of other jobs.
 enum News : int { lost = 1, left = 2, aborted = 3 };
@@ -77,4 +77,4 @@ void hear_of_connections() TUTTI_ENGINE_OWNED;
 // The root's look at the other root, until that is gone, on a thread of its own.
 void watch_lifeline(Connection& connection);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -12,7 +12,7 @@
 #include "base/random.hpp"
 #include "base/secret.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 constexpr size_t kLongestGreeting = 256;
@@ -140,4 +140,4 @@ Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadli
   return *word == kAccepted ? Error() : failure(MPI_ERR_PORT, "the other side has sent something else");
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

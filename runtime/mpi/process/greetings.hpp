@@ -19,7 +19,7 @@
 #include "base/os/peer_owner.hpp"
 #include "mpi/process/socket.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 class Greetings {
  public:
@@ -55,4 +55,4 @@ class Greetings {
 // The other side of it; returns when its turn has come.
 Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -25,7 +25,7 @@
 
 extern char** environ;
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 constexpr int kLife = 3;  // the launcher's descriptor of the socket
@@ -181,4 +181,4 @@ std::string last_words(const Launched& launched) {
   return text;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

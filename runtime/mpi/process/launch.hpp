@@ -11,7 +11,7 @@
 #include "mpi/object/info.hpp"
 #include "mpi/process/socket.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 // One program of a job, as the root has given it.
 struct Command {
@@ -34,4 +34,4 @@ Result<Launched> start_launcher(const std::vector<std::string>& arguments, const
 // What the launcher has said before it ended; waits for that.
 std::string last_words(const Launched& launched);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

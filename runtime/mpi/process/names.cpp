@@ -20,7 +20,7 @@
 #include "base/mutex.hpp"
 #include "base/random.hpp"
 
-namespace tutti::mpi::names {
+namespace tutti::mpi::processes::names {
 namespace {
 
 struct Published {
@@ -209,4 +209,4 @@ void unpublish_all() {
   services().published.clear();
 }
 
-}  // namespace tutti::mpi::names
+}  // namespace tutti::mpi::processes::names

@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace tutti::mpi::names {
+namespace tutti::mpi::processes::names {
 
 Error publish(const std::string& service, const std::string& port);  // MPI_ERR_SERVICE: it is published already
 // MPI_ERR_SERVICE: not by this process, or with another port than `port`; empty: nobody says which.
@@ -18,4 +18,4 @@ Error unpublish(const std::string& service, const std::string& port);
 Result<std::string> look_up(const std::string& service);  // MPI_ERR_NAME: there is none
 void unpublish_all();                                     // what this process has published
 
-}  // namespace tutti::mpi::names
+}  // namespace tutti::mpi::processes::names

@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 // In the environment of spawned ranks: the port of the root among their parents.
 inline constexpr const char* kParentVariable = "TUTTI_PARENT";
@@ -30,4 +30,4 @@ Error meet_parent();
 // Everything of this chapter ends: connections with a farewell, names, ports.
 void leave_connected_jobs();
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -19,7 +19,7 @@
 #include "base/random.hpp"
 #include "mpi/process/greetings.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 constexpr std::string_view kScheme = "tutti://";
@@ -275,4 +275,4 @@ Result<Socket> connect_to_port(const std::string& text, TimeLimit patience) {
                  name->port, name->host, tried.empty() ? "its name has no address" : tried);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

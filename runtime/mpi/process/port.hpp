@@ -17,7 +17,7 @@
 #include "base/secret.hpp"
 #include "mpi/process/socket.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 struct PortName {
   std::string host;                    // as that machine calls itself
@@ -56,4 +56,4 @@ class Port {
 // An error that says why nobody can be reached there, or that nobody has accepted in time.
 Result<Socket> connect_to_port(const std::string& name, TimeLimit patience = std::nullopt);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -28,7 +28,7 @@
 #include "mpi/process/port.hpp"
 #include "mpi/request/under_way.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 // The ports that this process has opened and not closed. They are never destroyed, because threads of the program may
@@ -223,4 +223,4 @@ void leave_connected_jobs() {
   ports().open.clear();
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

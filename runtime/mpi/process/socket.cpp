@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 int milliseconds_until(Deadline deadline) {
   if (!deadline) return -1;
@@ -78,4 +78,4 @@ Result<std::string> Socket::receive(size_t longest, Deadline deadline) {
   return message;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

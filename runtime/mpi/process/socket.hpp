@@ -12,7 +12,7 @@
 
 #include "base/result.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;  // nullopt: never
 inline Deadline in_seconds(int seconds) {
@@ -48,4 +48,4 @@ class Socket {
 // What is asked of poll(2): milliseconds, rounded up; -1 without a deadline.
 int milliseconds_until(Deadline deadline);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -25,7 +25,7 @@
 #include "mpi/process/port.hpp"
 #include "mpi/process/spawn_hints.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 // The jobs that this process has started. They are never destroyed, because threads of the program may be in calls of
@@ -257,4 +257,4 @@ Error comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_
   return spawn(std::move(commands), asked, Function::Comm_spawn_multiple, root, comm, intercomm, array_of_errcodes);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 namespace {
 
 std::optional<std::string> hint(const Command& command, std::string_view key) {
@@ -101,4 +101,4 @@ Result<std::vector<int>> numbers_that_will_do(const Command& command) {
   return std::vector<int>(numbers.rbegin(), numbers.rend());
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "mpi/process/launch.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::processes {
 
 // Adds what the file says that the hint `file` names: a line `key = value` each; blank lines and what is behind a '#' at
 // the beginning of a line say nothing. What the info itself says comes first.
@@ -20,4 +20,4 @@ Error add_hints_of_file(Command& command);
 // one that is asked for.
 Result<std::vector<int>> numbers_that_will_do(const Command& command);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::processes
