@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 std::vector<int> in_order(size_t n) {
@@ -188,4 +188,4 @@ TEST(ReorderWithin, DoesNothingWithoutLevels) {
 }
 
 }  // namespace
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

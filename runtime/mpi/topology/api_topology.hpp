@@ -6,7 +6,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/info.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 
 Error topo_test(Comm& comm, int* status);
 
@@ -36,4 +36,4 @@ Error dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int*
 Error dist_graph_neighbors(Comm& comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
                            int* destinations, int* destweights);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

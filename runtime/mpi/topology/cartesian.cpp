@@ -8,7 +8,7 @@
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 // How many processes the grid has; an error if the arguments describe none.
@@ -222,4 +222,4 @@ Error cart_shift(Comm& comm, int direction, int disp, int* rank_source, int* ran
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

@@ -6,7 +6,7 @@
 
 #include "mpi/topology/api_topology.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 // The factors of the best product found, in descending order. "Close" is the smallest quotient of the
@@ -110,4 +110,4 @@ Error dims_create(int nnodes, int ndims, int* dims) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

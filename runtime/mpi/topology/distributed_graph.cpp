@@ -16,7 +16,7 @@
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 bool is_weighted(const int* weights) {
@@ -380,4 +380,4 @@ Error dist_graph_neighbors(Comm& comm, int maxindegree, int* sources, int* sourc
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

@@ -8,7 +8,7 @@
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 Error graph_valid(const Comm& comm, int nnodes, const int* index, const int* edges) {
@@ -158,4 +158,4 @@ Error graph_neighbors(Comm& comm, int rank, int maxneighbors, int* neighbors) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

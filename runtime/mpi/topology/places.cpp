@@ -14,7 +14,7 @@
 #include "mpi/object/current.hpp"
 #include "mpi/object/process.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 // By rank, of the first ones: the node; empty where that is not known.
@@ -91,4 +91,4 @@ int place_of_this_rank(const Comm& comm, const std::vector<int>& rank_of) {
   return static_cast<int>(std::ranges::find(rank_of, comm.rank()) - rank_of.begin());
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

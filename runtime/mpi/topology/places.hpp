@@ -5,7 +5,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/topology/reorder.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 
 // Whether the first `ranks` of them are on several nodes, or, on one, on several sockets, NUMA nodes or caches, as far as
 // is known: else nothing is gained by other places. The same on all of them.
@@ -18,4 +18,4 @@ std::vector<int> ranks_by_place(const Comm& comm, const Ties& ties, std::span<co
 // The vertex that this rank takes.
 int place_of_this_rank(const Comm& comm, const std::vector<int>& rank_of);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

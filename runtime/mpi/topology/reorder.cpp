@@ -9,7 +9,7 @@
 #include <queue>
 #include <utility>
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 namespace {
 
 using Parts = std::vector<int>;  // by vertex: its node, numbered in the order of their first ranks
@@ -279,4 +279,4 @@ std::vector<int> placed_within(const Ties& ties, std::vector<int> rank_of, std::
   return rank_of;
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tutti::mpi {
+namespace tutti::mpi::topology {
 
 // A graph by vertex: whom it exchanges how much with. Edges may stand several times, and once for each
 // direction; an edge to oneself counts nothing.
@@ -39,4 +39,4 @@ std::vector<int> placed_within(const Ties& ties, std::vector<int> rank_of, std::
 // What the ties weigh whose ends are on different nodes, when vertex v is at rank_of[v].
 int64_t crossing(const Ties& ties, std::span<const int> node_of, std::span<const int> rank_of);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::topology
