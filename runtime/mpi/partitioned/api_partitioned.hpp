@@ -8,7 +8,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/type/datatype.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::partitioned {
 
 Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
                  Info* info, MPI_Request* request);
@@ -19,4 +19,4 @@ Error pready_range(int low, int high, MPI_Request request);
 Error pready_list(int length, const int* partitions, MPI_Request request);
 Error parrived(MPI_Request request, int partition, int* flag);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::partitioned

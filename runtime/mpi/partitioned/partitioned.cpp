@@ -11,7 +11,7 @@
 #include "mpi/partitioned/api_partitioned.hpp"
 #include "mpi/request/watch.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::partitioned {
 namespace {
 
 // What has a peer that is MPI_PROC_NULL: over when it starts.
@@ -203,4 +203,4 @@ Error parrived(MPI_Request request, int partition, int* flag) {
   return done({});
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::partitioned

@@ -16,7 +16,7 @@
 #include "base/engine_owned.hpp"
 #include "mpi/request/persistent.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::partitioned {
 
 struct PartitionedArguments {
   void* buffer;
@@ -98,4 +98,4 @@ class PartitionedRound final : public Request {
 std::shared_ptr<Partitioned> make_partitioned_send(PartitionedArguments given);
 std::shared_ptr<Partitioned> make_partitioned_receive(PartitionedArguments given);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::partitioned

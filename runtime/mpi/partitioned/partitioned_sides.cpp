@@ -11,7 +11,7 @@
 #include "mpi/object/current.hpp"
 #include "mpi/partitioned/partitioned.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::partitioned {
 namespace {
 
 using engine::Operation;
@@ -303,4 +303,4 @@ std::shared_ptr<Partitioned> make_partitioned_receive(PartitionedArguments given
   return std::make_shared<Receive>(std::move(given));
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::partitioned

@@ -12,9 +12,13 @@
 #include "mpi/object/current.hpp"
 #include "mpi/request/request.hpp"
 
+namespace tutti::mpi::partitioned {
+class Partitioned;
+}
+
 namespace tutti::mpi {
 
-class Partitioned;
+using partitioned::Partitioned;
 
 class PersistentRequest final : public Request, public Pooled<PersistentRequest> {
  public:
