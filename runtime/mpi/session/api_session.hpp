@@ -6,7 +6,7 @@
 #include "mpi/object/info.hpp"
 #include "mpi/object/session.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::session {
 
 Error session_init(Info* info, Errhandler& errhandler, MPI_Session* session);
 Error session_finalize(MPI_Session* session);
@@ -17,4 +17,4 @@ Error session_get_nth_pset(Session& session, Info* info, int n, int* pset_len, c
 Error session_get_pset_info(Session& session, const char* pset_name, MPI_Info* info);
 Error group_from_session_pset(Session& session, const char* pset_name, MPI_Group* newgroup);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::session

@@ -18,7 +18,7 @@
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/session/api_session.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::session {
 namespace {
 
 constexpr int kThreadLevels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
@@ -151,4 +151,4 @@ Error group_from_session_pset(Session& session, const char* pset_name, MPI_Group
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::session
