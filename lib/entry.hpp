@@ -123,8 +123,8 @@ class Entry {
   // The same of a call that the flight record does not know of: whether this thread may make it is asked here.
   bool ready_to_ask() {
     if (!ready()) return false;
-    if (!mpi::may_ask()) [[unlikely]]
-      mpi::judge_asking(static_cast<uint16_t>(function_), caller_);
+    if (!mpi::env::may_ask()) [[unlikely]]
+      mpi::env::judge_asking(static_cast<uint16_t>(function_), caller_);
     return true;
   }
 

@@ -5,7 +5,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/info.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 
 Error init(int* argc, char*** argv);
 Error init_thread(int* argc, char*** argv, int required, int* provided);
@@ -23,4 +23,4 @@ Error get_processor_name(char* name, int* resultlen);
 Error alloc_mem(MPI_Aint size, Info* info, void* baseptr);
 Error free_mem(void* base);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

@@ -4,9 +4,9 @@
 
 #include "mpi/object/info.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 
 // By type of a resource, whether this process may run on a single one of them alone.
 Error get_hw_resource_info(MPI_Info* hw_info);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

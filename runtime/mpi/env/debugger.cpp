@@ -15,7 +15,7 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(50);
@@ -57,4 +57,4 @@ void wait_for_debugger(const boot::JobInfo& job) {
   ::sigaction(SIGCONT, &before, nullptr);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

@@ -4,10 +4,10 @@
 
 #include "boot/joining.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 
 // Returns at once unless the environment asks for it (TUTTI_STOP_ON_START). Otherwise when a debugger is attached to
 // this process and has let it go on, or when SIGCONT comes, which mpirun passes on to all ranks. Threads: any.
 void wait_for_debugger(const boot::JobInfo& job);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

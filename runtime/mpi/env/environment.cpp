@@ -20,7 +20,7 @@
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/process/connection.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 namespace {}  // namespace
 
 Error init(int* argc, char*** argv) {
@@ -160,4 +160,4 @@ Error free_mem(void* base) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

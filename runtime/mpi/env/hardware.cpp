@@ -4,7 +4,7 @@
 #include "mpi/env/api_hardware.hpp"
 #include "mpi/object/inventory.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 
 Error get_hw_resource_info(MPI_Info* hw_info) {
   const std::vector<int> processors = processors_of_this_thread();
@@ -16,4 +16,4 @@ Error get_hw_resource_info(MPI_Info* hw_info) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

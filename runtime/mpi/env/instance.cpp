@@ -35,7 +35,7 @@
 #include "transport/ends.hpp"
 #include "transport/router.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 namespace {
 
 enum class World { not_yet, alive, over };
@@ -381,4 +381,4 @@ void end_session() {
   set_phase(i);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

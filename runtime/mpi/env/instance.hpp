@@ -13,8 +13,10 @@
 #include "engine/wait/progress.hpp"
 
 namespace tutti::mpi {
-
 struct Process;
+}
+
+namespace tutti::mpi::env {
 
 // The World Model begins; `level` is one of the thread levels, and holds from then on.
 Error begin_world(int level);
@@ -41,4 +43,4 @@ void end_session();
 // nothing.
 Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

@@ -28,7 +28,7 @@
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 
 namespace {
 
@@ -218,4 +218,4 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

@@ -16,7 +16,7 @@
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/incident.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 namespace {
 
 // What has begun so far.
@@ -144,4 +144,4 @@ void look_at_callers_of_session(int level, bool report_only) {
   look(level, true, report_only);
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

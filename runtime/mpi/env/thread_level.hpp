@@ -19,7 +19,7 @@
 #include "base/flight.hpp"
 #include "base/mutex.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::env {
 
 // Which threads may call.
 enum class Callers : uint8_t { any, one_at_a_time, those_that_began };
@@ -54,4 +54,4 @@ inline bool may_ask() {
 // "MPI_THREAD_SINGLE"
 const char* name_of_thread_level(int level);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::env

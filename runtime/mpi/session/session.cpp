@@ -27,7 +27,7 @@ Result<int> thread_level_in(const Info* info) {
   const std::optional<std::string> asked = info ? info->get("thread_level") : std::nullopt;
   if (!asked) return MPI_THREAD_SINGLE;
   for (const int level : kThreadLevels)
-    if (*asked == name_of_thread_level(level)) return level;
+    if (*asked == env::name_of_thread_level(level)) return level;
   return failure(MPI_ERR_INFO_VALUE,
                  "thread_level is one of MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED and _MULTIPLE, not '{}' "
                  "(argument info)",
@@ -85,13 +85,13 @@ Error session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   if (error) {
     made->errhandler = Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL));
   } else {
-    error = level ? begin_session(*level) : std::move(level).error();
+    error = level ? env::begin_session(*level) : std::move(level).error();
   }
   if (error) {
     error_object() = Ref<HasErrhandler>(made.get());
     return error;
   }
-  made->hints = {{"thread_level", name_of_thread_level(made->thread_level)},
+  made->hints = {{"thread_level", env::name_of_thread_level(made->thread_level)},
                  {"mpi_memory_alloc_kinds", memory_kinds_given(info)}};
   made->retain();  // the handle's
   inventory::hand_out(*made);
@@ -110,7 +110,7 @@ Error session_finalize(MPI_Session* session) {
   send_buffer().flush();
   *session = MPI_SESSION_NULL;
   object.free_handle();
-  end_session();
+  env::end_session();
   return {};
 }
 
