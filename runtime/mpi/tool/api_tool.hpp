@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 
-namespace tutti::mpi {
+namespace tutti::mpi::tool {
 
 Error t_category_changed(int* update_number);
 Error t_category_get_categories(int cat_index, int len, int indices[]);
@@ -77,4 +77,4 @@ Error t_source_get_info(int source_index, char* name, int* name_len, char* desc,
 Error t_source_get_num(int* num_sources);
 Error t_source_get_timestamp(int source_index, MPI_Count* timestamp);
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::tool

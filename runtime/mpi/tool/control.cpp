@@ -14,8 +14,7 @@
 #include "mpi/tool/event.hpp"
 #include "mpi/tool/tool.hpp"
 
-namespace tutti::mpi {
-namespace tool {
+namespace tutti::mpi::tool {
 namespace {
 
 constexpr int kTextRoom = 1024;  // characters of a text, its end included
@@ -96,10 +95,6 @@ std::vector<GivenSetting> written_settings() {
   const std::lock_guard lock(mutex());
   return controls().written;
 }
-
-}  // namespace tool
-
-using namespace tool;
 
 Error t_cvar_get_num(int* num_cvar) {
   TUTTI_TOOL_READY;
@@ -201,4 +196,4 @@ Error t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::tool

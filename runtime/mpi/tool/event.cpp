@@ -18,8 +18,7 @@
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/tool.hpp"
 
-namespace tutti::mpi {
-namespace tool {
+namespace tutti::mpi::tool {
 namespace {
 
 using engine::Happened;
@@ -184,10 +183,6 @@ uint64_t events_counted(size_t happening) {
 std::span<const EventType> event_types() {
   return kEvents;
 }
-
-}  // namespace tool
-
-using namespace tool;
 
 Error t_event_get_num(int* num_events) {
   TUTTI_TOOL_READY;
@@ -386,4 +381,4 @@ Error t_source_get_timestamp(int source_index, MPI_Count* timestamp) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::tool

@@ -16,8 +16,7 @@
 #include "mpi/tool/tool.hpp"
 #include "transport/router.hpp"
 
-namespace tutti::mpi {
-namespace tool {
+namespace tutti::mpi::tool {
 namespace {
 
 // In an event's callback the engine is owned already, and while there is none nothing needs it; so none of this is
@@ -165,10 +164,6 @@ void begin_counting(Process& process) {
   const engine::Engine::Guard own(*process.engine);
   if (is_wanted(Listens::transport)) count_traffic(process, true);
 }
-
-}  // namespace tool
-
-using namespace tool;
 
 Error t_pvar_get_num(int* num_pvar) {
   TUTTI_TOOL_READY;
@@ -325,4 +320,4 @@ Error t_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, voi
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::tool

@@ -9,8 +9,7 @@
 #include "mpi/object/info.hpp"
 #include "mpi/tool/api_tool.hpp"
 
-namespace tutti::mpi {
-namespace tool {
+namespace tutti::mpi::tool {
 namespace {
 
 // What the interface is beside its objects. It lives as long as the process, because tools use it before MPI_Init and
@@ -114,10 +113,6 @@ Error resolve_bound(int bind, void* object, Ref<Comm>& comm) {
 MPI_Info empty_info() {
   return (new Info)->handle;
 }
-
-}  // namespace tool
-
-using namespace tool;
 
 Error t_init_thread(int required, int* provided) {
   if (!provided) return null_address("provided");
@@ -254,4 +249,4 @@ Error t_category_changed(int* update_number) {
   return {};
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::mpi::tool
