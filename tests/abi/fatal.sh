@@ -13,7 +13,7 @@ mistake() {
   case $said in *"$2"*) ;; *) printf "wrong: '%s' does not say: %s\n  but: %s\n" "$1" "$2" "$said"; bad=1 ;; esac
 }
 mistake before "MPI_Send: called before MPI_Init"
-mistake rank "MPI_Send: rank 7 is not in communicator MPI_COMM_WORLD of 1 rank (argument dest)"
+mistake rank "MPI_Send: rank 7 is not in communicator MPI_COMM_WORLD of 1 rank, for the program was started without mpirun (argument dest)"
 mistake null "MPI_Send: the communicator is null (argument comm)"
 mistake twice "MPI_Init: "
 mistake after "MPI_Barrier: called after MPI_Finalize"
