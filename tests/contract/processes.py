@@ -50,7 +50,7 @@ CASES = {
     "no_parent": (1, r"MPI_Barrier: .*null"),
     "parents_bcast_child_barrier": (2, r"MPI_Bcast.*MPI_Barrier|MPI_Barrier.*MPI_Bcast"),
     "child_other_count": (2, r"MPI_Bcast"),
-    "child_other_type": (2, r"type.*MPI_Bcast|MPI_Bcast.*type"),
+    "child_other_type": (2, r"MPI_FLOAT.*MPI_INT|MPI_INT.*MPI_FLOAT|MPI_Bcast.*type"),
     "child_other_operation": (2, r"MPI_SUM.*MPI_MAX|MPI_MAX.*MPI_SUM"),
     "child_other_root": (2, r"root 1"),
     "child_is_root_too": (2, r"MPI_ROOT|MPI_Bcast"),
