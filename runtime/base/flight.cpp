@@ -10,12 +10,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/cpu.hpp"
 #include "base/flight_files.hpp"
+#include "base/mutex.hpp"
 #include "function_names.hpp"
 #include "functions.hpp"
 
@@ -38,7 +38,7 @@ std::atomic<decltype(Judge::overlap)> judge_overlap{nullptr};
 constexpr int32_t kMostRanks = 1 << 24;
 constexpr double kLongest = 1e9;  // seconds: some thirty years
 
-std::mutex attaching;
+Mutex attaching;  // of threads to slots, and their leaving them
 std::atomic<bool> off{false};
 
 template <size_t N>
@@ -63,7 +63,7 @@ std::string name_of(uint64_t handle, const NamedHandle* begin, const NamedHandle
 struct Leaving {
   Thread* slot = nullptr;
   ~Leaving() {
-    const std::lock_guard lock(attaching);
+    const Lock lock(attaching);
     if (slot) set(slot->used, false);
     inside::thread = &inside::nobody;
   }
@@ -146,8 +146,8 @@ Thread* inside::attach(uint16_t function, const void* caller) {
     return nullptr;
   }
   if (const auto judges = judge_newcomer.load(std::memory_order_acquire); caller && judges) judges(function, caller);
-  const std::lock_guard lock(attaching);
-  static bool first = true;
+  const Lock lock(attaching);
+  static bool first TUTTI_GUARDED_BY(attaching) = true;
   if (!std::exchange(first, false)) record->several.store(true, std::memory_order_relaxed);
   for (Thread& slot : record->threads) {
     if (slot.used) continue;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/flush.hpp"
 
-#include <condition_variable>
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "base/mutex.hpp"
 #include "base/signals.hpp"
 
 namespace tutti {
@@ -36,20 +35,20 @@ void flush_streams_of_the_language() {
 
 void flush_streams(std::chrono::milliseconds bound) {
   struct Shared {
-    std::mutex mutex;
-    std::condition_variable changed;
-    int under_way = 0;
+    Mutex mutex;
+    ConditionVariable changed;
+    int under_way TUTTI_GUARDED_BY(mutex) = 0;
   };
   // The threads hold it, too: one that is stuck outlives this call.
   const auto shared = std::make_shared<Shared>();
   // A thread for each, so that none of them waits for a lock that stops another.
   for (void (*flush)() : {flush_standard_streams, flush_all_streams, flush_streams_of_the_language}) {
     const SignalsBlocked none;
-    const std::lock_guard lock(shared->mutex);
+    const Lock lock(shared->mutex);
     try {
       std::thread([shared, flush] {
         flush();
-        const std::lock_guard done(shared->mutex);
+        const Lock done(shared->mutex);
         --shared->under_way;
         shared->changed.notify_all();
       }).detach();
@@ -58,8 +57,10 @@ void flush_streams(std::chrono::milliseconds bound) {
       break;  // without a thread there would be no bound
     }
   }
-  std::unique_lock lock(shared->mutex);
-  shared->changed.wait_for(lock, bound, [&] { return shared->under_way == 0; });
+  const auto late = std::chrono::steady_clock::now() + bound;
+  const Lock lock(shared->mutex);
+  while (shared->under_way > 0)
+    if (!shared->changed.wait_until(shared->mutex, late)) break;
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A std::mutex, and a lock of it for a scope, of which clang can prove that who touches what it guards holds it
-// (base/thread_safety.hpp): those of the standard library do not say so. They are as quick, a condition included.
+// The mutexes of the standard library, and a lock of them for a scope, of which clang can prove that who touches what
+// they guard holds them (base/thread_safety.hpp): the library's own do not say so. They are as quick, a condition
+// included. Nobody uses those directly (tests/unit/layers.py).
 #pragma once
 
 #include <condition_variable>
@@ -23,14 +24,49 @@ class TUTTI_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
+// One that who holds it may take again, because it calls what takes it without knowing so. clang sees that only within
+// one function, and calls it wrong there.
+class TUTTI_CAPABILITY("mutex") RecursiveMutex {
+ public:
+  RecursiveMutex() = default;
+  RecursiveMutex(const RecursiveMutex&) = delete;
+
+  void lock() TUTTI_ACQUIRES() TUTTI_NOT_PROVEN { mutex_.lock(); }
+  void unlock() TUTTI_RELEASES() TUTTI_NOT_PROVEN { mutex_.unlock(); }
+  bool try_lock() TUTTI_TRY_ACQUIRES(true) TUTTI_NOT_PROVEN { return mutex_.try_lock(); }
+
+ private:
+  std::recursive_mutex mutex_;
+};
+
+// One for which a thread waits no longer than it likes.
+class TUTTI_CAPABILITY("mutex") TimedMutex {
+ public:
+  TimedMutex() = default;
+  TimedMutex(const TimedMutex&) = delete;
+
+  void lock() TUTTI_ACQUIRES() TUTTI_NOT_PROVEN { mutex_.lock(); }
+  void unlock() TUTTI_RELEASES() TUTTI_NOT_PROVEN { mutex_.unlock(); }
+  template <class Time>
+  bool try_lock_until(Time late) TUTTI_TRY_ACQUIRES(true) TUTTI_NOT_PROVEN {
+    return mutex_.try_lock_until(late);
+  }
+
+ private:
+  std::timed_mutex mutex_;
+};
+
+template <class Kind>
 class TUTTI_SCOPED_CAPABILITY Lock {
  public:
-  explicit Lock(Mutex& mutex) TUTTI_ACQUIRES(mutex) : mutex_(mutex) { mutex_.lock(); }
+  explicit Lock(Kind& mutex) TUTTI_ACQUIRES(mutex) : mutex_(mutex) { mutex_.lock(); }
+  // Of one that is held already.
+  Lock(Kind& mutex, std::adopt_lock_t) TUTTI_REQUIRES(mutex) : mutex_(mutex) {}
   ~Lock() TUTTI_RELEASES() { mutex_.unlock(); }
   Lock(const Lock&) = delete;
 
  private:
-  Mutex& mutex_;
+  Kind& mutex_;
 };
 
 // The opposite, in the midst of such a scope. (To clang, the end of either takes back what its beginning did.)

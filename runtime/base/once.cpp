@@ -8,18 +8,21 @@
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
-#include <mutex>
 #include <set>
 
 #include "base/address_key.hpp"
+#include "base/mutex.hpp"
 
 namespace tutti {
 
 bool is_first_to_say(const std::string& text) {
-  static std::mutex mutex;
-  static auto& said = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  if (!said.insert(text).second) return false;
+  struct Said {
+    Mutex mutex;
+    std::set<std::string> texts TUTTI_GUARDED_BY(mutex);
+  };
+  static auto& said = *new Said;
+  const Lock lock(said.mutex);
+  if (!said.texts.insert(text).second) return false;
   const char* const folder = std::getenv(kJobFolderVariable);
   if (!folder || !*folder) return true;
   // Goes with the folder. Two texts of one number cost a line.

@@ -29,6 +29,9 @@
 #define TUTTI_RELEASES(...) TUTTI_THREAD_SAFETY(release_capability(__VA_ARGS__))
 #define TUTTI_TRY_ACQUIRES(...) TUTTI_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
 
+// Of a function that returns a reference to that: its calls mean the same.
+#define TUTTI_RETURNS_LOCK(what) TUTTI_THREAD_SAFETY(lock_returned(what))
+
 // Of a function that does nothing: from here on it is taken for granted that this is held.
 #define TUTTI_ASSERTS(what) TUTTI_THREAD_SAFETY(assert_capability(what))
 

@@ -82,7 +82,7 @@ HEADERS = {
         uninitialized_copy uninitialized_default_construct_n addressof align static_pointer_cast dynamic_pointer_cast
         default_delete hash swap assume_aligned to_address""",
     "mutex": """mutex recursive_mutex timed_mutex lock_guard unique_lock scoped_lock defer_lock try_to_lock adopt_lock
-        call_once once_flag lock swap""",
+        adopt_lock_t call_once once_flag lock swap""",
     "new": "nothrow align_val_t launder bad_alloc set_new_handler hardware_destructive_interference_size",
     "numbers": "numbers",
     "numeric": "iota accumulate partial_sum reduce gcd lcm inner_product exclusive_scan inclusive_scan midpoint",

@@ -62,6 +62,24 @@ struct Awaited {
   int ready TUTTI_GUARDED_BY(mutex) = 0;
   int told TUTTI_LOOPS = 0;
 };
+struct Tried {
+  tutti::RecursiveMutex mutex;
+  int count TUTTI_GUARDED_BY(mutex) = 0;
+};
+struct Late {
+  tutti::TimedMutex mutex;
+  int count TUTTI_GUARDED_BY(mutex) = 0;
+};
+void right(Tried& tried) {
+  if (!tried.mutex.try_lock()) return;
+  const tutti::Lock lock(tried.mutex, std::adopt_lock);
+  ++tried.count;
+}
+void right(Late& late, std::chrono::steady_clock::time_point until) {
+  if (!late.mutex.try_lock_until(until)) return;
+  const tutti::Lock lock(late.mutex, std::adopt_lock);
+  ++late.count;
+}
 void right(Engine& engine, Counted& counted) {
   const Engine::Guard own(engine);
   engine.progress();
@@ -106,10 +124,23 @@ void wrong(Awaited& awaited) {
   const auto posted = [&awaited] { right(awaited); };
   posted();
 }
+#elif WRONG == 8
+void wrong(Counted& counted) { const tutti::Lock lock(counted.mutex, std::adopt_lock); }
+#elif WRONG == 9
+void wrong(Tried& tried) {
+  const bool got = tried.mutex.try_lock();
+  ++tried.count;
+  if (got) tried.mutex.unlock();
+}
+#elif WRONG == 10
+void wrong(Late& late, std::chrono::steady_clock::time_point until) {
+  if (late.mutex.try_lock_until(until)) return;
+  ++late.count;
+}
 #endif
 CPP
 "${check[@]}" -DWRONG=0 "$scratch/wrong.cpp" || { echo "wrong: what is right is refused"; exit 1; }
-for wrong in {1..7}; do
+for wrong in {1..10}; do
   if "${check[@]}" -DWRONG=$wrong "$scratch/wrong.cpp" 2>"$scratch/said" || ! grep -q thread-safety "$scratch/said"; then
     echo "wrong: what is wrong is not refused (case $wrong of this script)"
     exit 1

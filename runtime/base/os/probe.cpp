@@ -8,9 +8,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/signals.hpp"
 
 namespace tutti {
@@ -19,12 +19,12 @@ Error probe_threads(int count) {
   const SignalsBlocked none;
   std::vector<pthread_t> threads;
   int problem = 0;
-  std::mutex all_there;
+  Mutex all_there;
   {
-    const std::lock_guard lock(all_there);
+    const Lock lock(all_there);
     while (problem == 0 && static_cast<int>(threads.size()) < count) {
       const auto wait = [](void* gate) -> void* {
-        const std::lock_guard passed(*static_cast<std::mutex*>(gate));
+        const Lock passed(*static_cast<Mutex*>(gate));
         return nullptr;
       };
       pthread_t thread;
