@@ -248,7 +248,7 @@ Transferred FileBytes::move_parts(const Access& access, bool writes) {
 
 Transferred FileBytes::with_lock(const Access& access, bool shared, const std::function<Transferred()>& move) {
   if (access.bytes == 0) return move();
-  const std::lock_guard alone(atomic_);
+  const Lock alone(atomic_);
   const int64_t begin = access.view.offset_of(access.position);
   const int64_t bytes = access.view.offset_of(access.position + access.bytes - 1) + 1 - begin;
   {

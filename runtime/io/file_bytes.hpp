@@ -16,6 +16,7 @@
 
 #include "base/flight_files.hpp"
 #include "base/layout.hpp"
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "io/storage.hpp"
 #include "io/view.hpp"
@@ -79,7 +80,7 @@ class FileBytes {
   std::once_flag asked_, identified_;
   Stripes stripes_;
   Identity identity_;
-  std::mutex atomic_;  // threads of this process share the storage's locks
+  Mutex atomic_;  // threads of this process share the storage's locks
 };
 
 // The class of MPI for errno's number, and the sentence of it: "data.bin: writing 4096 bytes at

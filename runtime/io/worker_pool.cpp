@@ -3,43 +3,51 @@
 
 #include <signal.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
-namespace tutti::io {
+#include "base/mutex.hpp"
 
-class Queue {
- public:
-  std::deque<std::function<void()>> jobs;
-  bool running = false;
-};
+namespace tutti::io {
 
 namespace {
 
 constexpr int kMostThreads = 4;
 
+constinit Mutex mutex;  // of the pool and of all queues
+static_assert(std::is_trivially_destructible_v<Mutex>, "it would end before the pool's threads do");
+
+}  // namespace
+
+class Queue {
+ public:
+  std::deque<std::function<void()>> jobs TUTTI_GUARDED_BY(mutex);
+  bool running TUTTI_GUARDED_BY(mutex) = false;
+};
+
+namespace {
+
 struct Pool {
-  std::mutex mutex;
-  std::condition_variable work, quiet;
-  std::deque<std::shared_ptr<Queue>> ready;  // have jobs, and none of them runs
-  int threads = 0, idle = 0, jobs = 0;
+  ConditionVariable work, quiet;
+  std::deque<std::shared_ptr<Queue>> ready TUTTI_GUARDED_BY(mutex);  // have jobs, and none of them runs
+  int threads TUTTI_GUARDED_BY(mutex) = 0, idle TUTTI_GUARDED_BY(mutex) = 0, jobs TUTTI_GUARDED_BY(mutex) = 0;
 
   void run() {
-    std::unique_lock lock(mutex);
+    const Lock lock(mutex);
     for (;;) {
       ++idle;
-      work.wait(lock, [&] { return !ready.empty(); });
+      while (ready.empty()) work.wait(mutex);
       --idle;
       const std::shared_ptr<Queue> queue = std::move(ready.front());
       ready.pop_front();
       std::function<void()> job = std::move(queue->jobs.front());
       queue->jobs.pop_front();
-      lock.unlock();
-      job();
-      job = nullptr;  // what it holds goes before anybody is told
-      lock.lock();
+      {
+        const Unlocked meanwhile(mutex);
+        job();
+        job = nullptr;  // what it holds goes before anybody is told
+      }
       if (queue->jobs.empty()) {
         queue->running = false;
       } else {
@@ -51,7 +59,7 @@ struct Pool {
   }
 
   // The program's signals are for its own threads.
-  void start_thread() {
+  void start_thread() TUTTI_REQUIRES(mutex) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -78,7 +86,7 @@ std::shared_ptr<Queue> make_queue() {
 
 void submit(const std::shared_ptr<Queue>& queue, std::function<void()> job) {
   Pool& all = pool();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(mutex);
   queue->jobs.push_back(std::move(job));
   ++all.jobs;
   if (queue->running) return;
@@ -90,8 +98,8 @@ void submit(const std::shared_ptr<Queue>& queue, std::function<void()> job) {
 
 void drain() {
   Pool& all = pool();
-  std::unique_lock lock(all.mutex);
-  all.quiet.wait(lock, [&] { return all.jobs == 0; });
+  const Lock lock(mutex);
+  while (all.jobs > 0) all.quiet.wait(mutex);
 }
 
 }  // namespace tutti::io

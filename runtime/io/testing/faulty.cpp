@@ -65,24 +65,37 @@ void each_part(std::span<const iovec> parts, int64_t bytes, Copy&& copy) {
 }  // namespace
 
 Moved Faulty::read(int64_t offset, std::span<const iovec> into) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Moved now = there(offset, bytes_of(into));
+  const std::byte* const from = data.data();
   each_part(into, now.bytes, [&](void* part, size_t at, size_t bytes) {
-    std::memcpy(part, data.data() + static_cast<size_t>(offset) + at, bytes);
+    std::memcpy(part, from + static_cast<size_t>(offset) + at, bytes);
   });
   return now;
 }
 
 Moved Faulty::write(int64_t offset, std::span<const iovec> from) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Moved now = room(offset, bytes_of(from));
+  std::byte* const into = data.data();
   each_part(from, now.bytes, [&](const void* part, size_t at, size_t bytes) {
-    std::memcpy(data.data() + static_cast<size_t>(offset) + at, part, bytes);
+    std::memcpy(into + static_cast<size_t>(offset) + at, part, bytes);
   });
   return now;
 }
 
+int Faulty::size(int64_t& bytes) {
+  const Lock lock(mutex_);
+  return bytes = static_cast<int64_t>(data.size()), 0;
+}
+
+int Faulty::resize(int64_t bytes) {
+  const Lock lock(mutex_);
+  return data.resize(static_cast<size_t>(bytes)), 0;
+}
+
 int Faulty::reserve(int64_t bytes) {
+  const Lock lock(mutex_);
   if (bytes > faults_.room) return ENOSPC;
   if (static_cast<int64_t>(data.size()) < bytes) data.resize(static_cast<size_t>(bytes));
   return 0;

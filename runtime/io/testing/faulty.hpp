@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <random>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "io/storage.hpp"
 
 namespace tutti::io {
@@ -31,8 +31,8 @@ class Faulty final : public Storage {
   Moved write(int64_t offset, const void* from, int64_t bytes) override;
   Moved read(int64_t offset, std::span<const iovec> into) override;
   Moved write(int64_t offset, std::span<const iovec> from) override;
-  int size(int64_t& bytes) override { return bytes = static_cast<int64_t>(data.size()), 0; }
-  int resize(int64_t bytes) override { return data.resize(static_cast<size_t>(bytes)), 0; }
+  int size(int64_t& bytes) override;
+  int resize(int64_t bytes) override;
   int reserve(int64_t bytes) override;
   int sync() override { return 0; }
   int close() override { return ++closes, faults_.close_error; }
@@ -40,21 +40,22 @@ class Faulty final : public Storage {
   int unlock(int64_t offset, int64_t bytes) override;
   int64_t block_size() override { return 4096; }
 
-  std::vector<std::byte> data;
-  int64_t reads = 0, writes = 0;  // calls, with one piece of memory or many
+  // For tests to look at when nobody calls.
+  std::vector<std::byte> data TUTTI_GUARDED_BY(mutex_);
+  int64_t reads TUTTI_GUARDED_BY(mutex_) = 0, writes TUTTI_GUARDED_BY(mutex_) = 0;  // with one piece of memory or many
   int64_t locks = 0, unlocks = 0, closes = 0;
 
  private:
-  int fault(int64_t& bytes);
+  int fault(int64_t& bytes) TUTTI_REQUIRES(mutex_);
 
   // How many bytes there are of those, or room for them.
-  Moved there(int64_t offset, int64_t bytes);
-  Moved room(int64_t offset, int64_t bytes);
+  Moved there(int64_t offset, int64_t bytes) TUTTI_REQUIRES(mutex_);
+  Moved room(int64_t offset, int64_t bytes) TUTTI_REQUIRES(mutex_);
 
   const Faults faults_;
-  std::mutex mutex_;
-  std::minstd_rand chance_;
-  int calls_ = 0;
+  Mutex mutex_;
+  std::minstd_rand chance_ TUTTI_GUARDED_BY(mutex_);
+  int calls_ TUTTI_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tutti::io
