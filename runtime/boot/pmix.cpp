@@ -10,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <sstream>
 
@@ -19,6 +18,7 @@
 #include "base/flush.hpp"
 #include "base/handshake.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "base/os/home.hpp"
 #include "base/os/leaks.hpp"
 #include "base/os/own_threads.hpp"
@@ -39,8 +39,8 @@ constexpr std::chrono::seconds kForTheOther{2};
 
 // Joining, leaving and ending the job, by one thread at a time: PMIx cannot be told of the end of a job
 // while another thread leaves it. Whoever ends the job never gives it back.
-std::timed_mutex& membership() {
-  static auto* mutex = new std::timed_mutex;  // outlives exit handlers
+TimedMutex& membership() {
+  static auto* mutex = new TimedMutex;  // outlives exit handlers
   return *mutex;
 }
 std::atomic<bool> is_aborting{false};
@@ -66,7 +66,8 @@ class PmixJob final : public Membership {
  private:
   Error join_server();
   Error look();
-  pmix_status_t enter();
+  pmix_status_t enter() TUTTI_REQUIRES(membership());
+  bool belongs_to_the_end();
   // A job-level value as a number or a text; the fallback where the server does not give it.
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
@@ -92,14 +93,14 @@ class PmixJob final : public Membership {
   }
 
   pmix_proc_t me_{};
-  bool has_left_ = false;             // under membership()
+  bool has_left_ TUTTI_GUARDED_BY(membership()) = false;
   int program_ = 1;                   // a rank may run several, one after the other
   bool publishes_ = false;            // with the fence under way
   std::optional<Patience> patience_;  // until all ranks have come
   int awaited_ = -1;                  // in told_by()
-  std::mutex table_mutex_;            // guards the two behind it
-  bool table_awaited_ = false;
-  std::optional<AddressTable> table_;  // once it is there, it stays as it is
+  Mutex table_mutex_;
+  bool table_awaited_ TUTTI_GUARDED_BY(table_mutex_) = false;
+  std::optional<AddressTable> table_ TUTTI_GUARDED_BY(table_mutex_);  // once it is there, it stays as it is
 };
 
 // What PMIx's thread answers. There is one client in a process, and it outlives every job.
@@ -167,7 +168,7 @@ Error PmixJob::join_server() {
   const Clock::time_point begin = Clock::now();
   pmix_status_t status;
   {
-    const std::lock_guard alone(membership());
+    const Lock alone(membership());
     status = enter();
   }
   if (status == PMIX_SUCCESS) return {};
@@ -183,9 +184,9 @@ Error PmixJob::join_server() {
 
 // PMIx (4.2) loses count of a rank that it has refused, and answers nobody any more: who was refused does not ask again.
 Error PmixJob::start() {
-  static std::mutex mutex;
-  static std::string refusal;
-  const std::lock_guard alone(mutex);
+  static Mutex mutex;
+  static std::string refusal TUTTI_GUARDED_BY(mutex);
+  const Lock alone(mutex);
   if (!refusal.empty()) return failure(MPI_ERR_OTHER, "{}", refusal);
   if (Error e = join_server()) {
     refusal = e.message();
@@ -380,7 +381,7 @@ int PmixJob::first_elsewhere() const {
 std::string_view PmixJob::address_in_table(int rank) {
   const char* const folder = std::getenv(kJobFolderVariable);
   if (!folder || !view_.own_launcher || is_here(rank)) return {};
-  const std::lock_guard lock(table_mutex_);
+  const Lock lock(table_mutex_);
   if (!table_awaited_) {
     const std::string file = fmt::format("{}/{}", folder, of_this_program(kAddressKey));
     table_ = AddressTable::open(file);
@@ -431,7 +432,7 @@ std::vector<int> PmixJob::nodes() {
 
 void PmixJob::leave() {
   {
-    const std::lock_guard alone(membership());
+    const Lock alone(membership());
     const LeaksNotSought of_pmix;
     PMIx_Finalize(nullptr, 0);
     has_left_ = true;
@@ -441,16 +442,20 @@ void PmixJob::leave() {
   while (is_aborting) ::pause();
 }
 
+// Another thread of this rank may end the job as well, or leave it: then it is joined once more. It has membership()
+// from here on for ever, unless another thread has kept it too long: so this is not proven.
+bool PmixJob::belongs_to_the_end() TUTTI_NOT_PROVEN {
+  const bool alone = membership().try_lock_until(Clock::now() + kForTheOther);
+  return !alone || !has_left_ || enter() == PMIX_SUCCESS;
+}
+
 void PmixJob::abort(int code, const std::string& message) {
   is_aborting = true;
   // Before the launcher hears of it, and ends this rank as all others.
   flush_streams();
   // Tutti's launcher prints the message, once for the job; others do not, and may kill this rank at once.
   if (!view_.own_launcher) say(Level::error, "{}", message);
-  // Another thread of this rank may end the job as well, or leave it: then it is joined once more.
-  const bool alone = membership().try_lock_for(kForTheOther);
-  const bool belongs = !alone || !has_left_ || enter() == PMIX_SUCCESS;
-  const bool told = belongs && PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
+  const bool told = belongs_to_the_end() && PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
   if (!told && view_.own_launcher) say(Level::error, "{}", message);
   // Who ends here closes its connections, of which UCX tells at their other ends in words of its
   // own: the launcher may be quicker to end all. It may be gone, too.
