@@ -9,7 +9,7 @@
 namespace tutti::exec {
 
 Planner::~Planner() {
-  const auto lock = store_->lock();
+  const Lock lock(store_->mutex());
   known_.clear();
   too_large_.reset();
 }

@@ -10,7 +10,7 @@ namespace tutti::exec {
 Kept::Kept(std::shared_ptr<Store> store) : store_(std::move(store)) {}
 
 Kept::~Kept() {
-  const auto lock = store_->lock();
+  const Lock lock(store_->mutex());
   if (bytes_ > 0) store_->leave(*this);
 }
 
@@ -37,14 +37,14 @@ void Kept::forgotten() {
 }
 
 size_t Store::bytes() const {
-  const auto held = lock();
+  const Lock held(mutex_);
   return kinds_[0].bytes + kinds_[1].bytes;
 }
 
 // It is in no list while room is made for it, so that it is not what has to go. Where there is none, it has as
 // much as before.
 bool Store::enter(Kept& kept, size_t bytes) {
-  const auto held = lock();
+  const Lock held(mutex_);
   const size_t before = kept.bytes_;
   if (before > 0) leave(kept);
   const bool fits = make_room(kind_of(bytes), bytes);

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/engine_owned.hpp"
+#include "base/mutex.hpp"
 
 namespace tutti::exec {
 
@@ -49,22 +49,23 @@ class Kept {
  protected:
   // Room for what its owner keeps, and for `beside` bytes more of it with whatever execution will lie here.
   // False: it is too large for the store.
-  bool enter(size_t bytes, size_t beside);
+  bool enter(size_t bytes, size_t beside) TUTTI_ENGINE_OWNED;
   // Something in here was asked for.
   void use() TUTTI_ENGINE_OWNED { used_ = true; }
 
  private:
   friend class Store;
   // The store has no room for it any more. It is not in the store's lists, and may end here.
-  virtual void forgotten();
+  virtual void forgotten() TUTTI_ENGINE_OWNED;
 
   const std::shared_ptr<Store> store_;
-  std::unique_ptr<Execution> execution_;
-  Kept *older_ = nullptr, *newer_ = nullptr;  // of its kind
-  size_t bytes_ = 0;                          // that it has in the store; 0: it is not in it
-  size_t beside_ = 0;                         // of these: the owner's
-  bool used_ = false;
-  bool lent_ = false;
+  std::unique_ptr<Execution> execution_ TUTTI_OWNERS;
+  // Of its kind. With the store's mutex, by the store's own functions alone: clang cannot know that it is that one's.
+  Kept *older_ = nullptr, *newer_ = nullptr;
+  size_t bytes_ = 0;                // that it has in the store; 0: it is not in it
+  size_t beside_ TUTTI_OWNERS = 0;  // of these: the owner's
+  bool used_ TUTTI_OWNERS = false;
+  bool lent_ TUTTI_OWNERS = false;
 };
 
 class Store {
@@ -76,7 +77,7 @@ class Store {
   // What everything takes that is kept, together with the room of what has been taken out. Any thread.
   size_t bytes() const;
   // For an owner of several places that ends, so that none of them is forgotten meanwhile.
-  std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(mutex_); }
+  RecursiveMutex& mutex() const TUTTI_RETURNS_LOCK(mutex_) { return mutex_; }
 
  private:
   friend class Kept;
@@ -85,18 +86,19 @@ class Store {
     Kept *oldest = nullptr, *newest = nullptr;
     size_t bytes = 0, count = 0;
   };
-  Kind& kind_of(size_t bytes) { return kinds_[bytes > kSmall]; }
-  bool enter(Kept& kept, size_t bytes);
-  void leave(Kept& kept);
-  bool make_room(Kind& kind, size_t bytes);
-  static void link(Kind& kind, Kept& kept);
-  static void unlink(Kind& kind, Kept& kept);
+  Kind& kind_of(size_t bytes) TUTTI_REQUIRES(mutex_) { return kinds_[bytes > kSmall]; }
+  bool enter(Kept& kept, size_t bytes) TUTTI_ENGINE_OWNED;
+  void leave(Kept& kept) TUTTI_REQUIRES(mutex_);
+  bool make_room(Kind& kind, size_t bytes) TUTTI_REQUIRES(mutex_, engine_owned);
+  void link(Kind& kind, Kept& kept) TUTTI_REQUIRES(mutex_);
+  void unlink(Kind& kind, Kept& kept) TUTTI_REQUIRES(mutex_);
 
   const size_t share_;  // of each kind
   // The lists change with the engine owned, but for the places of a communicator that ends, which any thread
-  // may let go. One that is forgotten may hold others.
-  mutable std::recursive_mutex mutex_;
-  Kind kinds_[2];
+  // may let go. Recursive: one that is forgotten may hold others, and the end of each takes the mutex once more, as
+  // does that of each place of an owner that has taken it for all of them.
+  mutable RecursiveMutex mutex_;
+  Kind kinds_[2] TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti::exec
