@@ -157,7 +157,7 @@ Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
   for (const BufferUse& use : uses)
     if (Error e = found(outside_of_memory(use.payload, use.writes ? "receive" : "send"))) return e;
   {
-    const std::lock_guard lock(exposed_mutex_);
+    const Lock lock(exposed_mutex_);
     for (Exposed* const memory : exposed_)
       for (const BufferUse& use : uses)
         if (Error e = found(memory->touches(use))) return e;
@@ -166,12 +166,12 @@ Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
 }
 
 void Strict::add(Exposed& memory) {
-  const std::lock_guard lock(exposed_mutex_);
+  const Lock lock(exposed_mutex_);
   exposed_.push_back(&memory);
 }
 
 void Strict::remove(Exposed& memory) {
-  const std::lock_guard lock(exposed_mutex_);
+  const Lock lock(exposed_mutex_);
   std::erase(exposed_, &memory);
 }
 
@@ -180,7 +180,7 @@ Error Strict::found(Error error) {
   const std::vector<Mention> said = std::exchange(mentions(), {});
   const CallSite mine = here();
   {
-    const std::lock_guard lock(reported_mutex_);
+    const Lock lock(reported_mutex_);
     if (!reported_.emplace(mine.caller, said.empty() ? 0 : said[0].place.caller).second) return {};
   }
   std::string text = error.message();
@@ -196,12 +196,12 @@ Error Strict::take(const void* owner, const coll::Call& call, const Comm& comm) 
 // ---- reductions
 
 void Strict::computes_undefined(std::string what) {
-  const std::lock_guard lock(undefined_mutex_);
+  const Lock lock(undefined_mutex_);
   undefined_.try_emplace(std::move(what), here());
 }
 
 void Strict::note_undefined(contract::Notes& notes) {
-  const std::lock_guard lock(undefined_mutex_);
+  const Lock lock(undefined_mutex_);
   for (const auto& [what, place] : undefined_)
     notes.add(contract::NoteKind::undefined, place.function, place.caller, what);
 }

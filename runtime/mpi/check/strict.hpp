@@ -7,13 +7,13 @@
 #include <array>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <set>
 #include <span>
 #include <tuple>
 #include <vector>
 
 #include "base/engine_owned.hpp"
+#include "base/mutex.hpp"
 #include "coll/call.hpp"
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
@@ -100,10 +100,10 @@ class Strict final : public Watcher {
 
   const bool report_only_;
   Outstanding outstanding_;
-  std::mutex exposed_mutex_;
-  std::vector<Exposed*> exposed_;
-  std::mutex reported_mutex_;
-  std::set<std::pair<uint64_t, uint64_t>> reported_;  // overlaps: callers
+  Mutex exposed_mutex_;
+  std::vector<Exposed*> exposed_ TUTTI_GUARDED_BY(exposed_mutex_);
+  Mutex reported_mutex_;
+  std::set<std::pair<uint64_t, uint64_t>> reported_ TUTTI_GUARDED_BY(reported_mutex_);  // overlaps: callers
 
   std::map<Stream, Sent> sent_;
   uint64_t acts_ = 0;
@@ -122,8 +122,8 @@ class Strict final : public Watcher {
   };
   std::map<uint64_t, Race> races_;                                // by caller
   std::map<uint64_t, std::pair<CallSite, std::string>> unready_;  // by caller: whose message it was
-  std::mutex undefined_mutex_;
-  std::map<std::string, CallSite> undefined_;  // where each was first
+  Mutex undefined_mutex_;
+  std::map<std::string, CallSite> undefined_ TUTTI_GUARDED_BY(undefined_mutex_);  // where each was first
 };
 
 // This thread is in a call that nobody can hear of before it has heard of all others that they are in it as well.

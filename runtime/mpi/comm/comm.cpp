@@ -107,13 +107,13 @@ void Comm::set_context(uint64_t context) {
 
 void Comm::note_context(uint64_t context) const {
   if (!engine::spans_jobs(context)) return;
-  const std::lock_guard lock(process.spanning_mutex);
+  const Lock lock(process.spanning_mutex);
   process.spanning.emplace_back(context, this);
 }
 
 void Comm::forget_context(uint64_t context) const {
   if (engine::spans_jobs(context)) {
-    const std::lock_guard lock(process.spanning_mutex);
+    const Lock lock(process.spanning_mutex);
     std::erase_if(process.spanning, [&](const auto& one) { return one.first == context; });
   }
   if (context != engine::kNoContext && process.contexts) process.contexts->release(context);

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
-#include <mutex>
 #include <thread>
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "base/mutex.hpp"
 #include "boot/joining.hpp"
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
@@ -53,35 +53,34 @@ struct PredefinedAttributes {
 // What is known of the World Model and of sessions, whether MPI is in use or not. It lives as long as the process, and
 // is never destroyed, because MPI_Initialized and its like may be called at any time, and exit handlers read it.
 struct Instance {
-  std::mutex making;  // for opening and closing: one thread at a time
-  bool is_open = false;
-  bool had_sessions = false;           // since the process was opened
-  bool report_only = false;            // of findings: they end nothing
-  std::optional<engine::Ticks> ticks;  // of the progress thread
+  Mutex making;  // for opening and closing: one thread at a time
+  bool is_open TUTTI_GUARDED_BY(making) = false;
+  bool had_sessions TUTTI_GUARDED_BY(making) = false;           // since the process was opened
+  bool report_only TUTTI_GUARDED_BY(making) = false;            // of findings: they end nothing
+  std::optional<engine::Ticks> ticks TUTTI_GUARDED_BY(making);  // of the progress thread
   // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most. It is kept
   // here for LeakSanitizer to find, as are its MPI_COMM_WORLD and MPI_COMM_SELF.
   std::atomic<Process*> closed{nullptr};
-  std::array<Comm*, 2> closed_comms{};
+  std::array<Comm*, 2> closed_comms TUTTI_GUARDED_BY(making){};
   PredefinedAttributes attributes;
-  bool watches_exit = false;
+  bool watches_exit TUTTI_GUARDED_BY(making) = false;
 
   // For these, which change together, and are read by calls that are allowed at any time.
-  std::mutex counting;
+  Mutex counting;
   std::atomic<World> world{World::not_yet};
-  int sessions = 0;  // alive
+  int sessions TUTTI_GUARDED_BY(counting) = 0;  // alive
 
   CallsOfWorld calls;
   std::atomic<bool> exits{false};  // the program has returned, and no session is left
   std::atomic<int> world_level{MPI_THREAD_SINGLE};
-  pid_t opened_by = 0;  // a forked child has the rest of the process, but not its threads
+  std::atomic<pid_t> opened_by{0};  // a forked child has the rest of the process, but not its threads
 };
 Instance& instance() {
   static auto& only = *new Instance;
   return only;
 }
 
-// Its `counting` is held.
-void set_phase(const Instance& i) {
+void set_phase(const Instance& i) TUTTI_REQUIRES(i.counting) {
   const bool runs = i.sessions > 0 || i.world == World::alive;
   current.phase.store(runs                     ? Phase::running
                       : i.world == World::over ? Phase::finalized
@@ -191,9 +190,9 @@ Error part_from_others(Process& p, bool closes) {
   return {};
 }
 
-// No thread of the library is left, and nobody waits for this process. The instance's `making` is held.
-void close_process(Process& p) {
-  instance().is_open = false;
+// No thread of the library is left, and nobody waits for this process.
+void close_process(Instance& i, Process& p) TUTTI_REQUIRES(i.making) {
+  i.is_open = false;
   if (flight::Record* record = flight::mine()) record->phase.store(flight::kFinalized, std::memory_order_relaxed);
   const std::function<void()> part = p.transport->parting();
   p.transport.reset();
@@ -203,18 +202,18 @@ void close_process(Process& p) {
   part();
 }
 
-void start_helper(Process& p) {
-  if (const auto& ticks = instance().ticks) p.helper = std::make_unique<engine::ProgressThread>(*p.engine, *ticks);
+void start_helper(const Instance& i, Process& p) TUTTI_REQUIRES(i.making) {
+  if (i.ticks) p.helper = std::make_unique<engine::ProgressThread>(*p.engine, *i.ticks);
 }
 
 // A process that has had sessions is still open: others may be in the middle of theirs, and what
 // this one has sent may be on its way to them. All ranks of the job meet, and this one answers
 // while it waits.
-void part_at_exit(Process& p) {
+void part_at_exit(Instance& i, Process& p) TUTTI_REQUIRES(i.making) {
   {
     const engine::Engine::Guard own(*p.engine);
     p.finalizing = true;
-    instance().exits = true;
+    i.exits = true;
   }
   if (!p.helper) p.helper = std::make_unique<engine::ProgressThread>(*p.engine);
   // It fails where one has ended in another way, of which the launcher tells.
@@ -226,19 +225,22 @@ void part_at_exit(Process& p) {
   transport::say_no_ucx_errors();  // others may be gone, as in part_from_others()
   flush(p);
   p.helper.reset();
-  close_process(p);
+  close_process(i, p);
 }
+
+// The process ends: another thread that begins or ends something is not waited for, since it may never be done.
+void assume_nobody_makes(const Instance& i) TUTTI_ASSERTS(i.making) {}
 
 // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
 void close_at_exit() {
-  const Instance& i = instance();
+  Instance& i = instance();
+  assume_nobody_makes(i);
   if (getpid() != i.opened_by || !current.process) return;
-  if (i.is_open && current.phase.load() != Phase::running) return part_at_exit(*current.process);
+  if (i.is_open && current.phase.load() != Phase::running) return part_at_exit(i, *current.process);
   current.process->helper.reset();
 }
 
-// Its `making` is held.
-Error open(Instance& i, int level) {
+Error open(Instance& i, int level) TUTTI_REQUIRES(i.making) {
   auto p = std::make_unique<Process>();
   i.ticks.reset();
   if (Error e = open_process(*p, i.ticks, i.report_only)) {
@@ -253,7 +255,7 @@ Error open(Instance& i, int level) {
   i.closed_comms = {current.world, current.self};
   make_predefined_comms(*current.process);
   // Not before: others may have asked this process something already, and it answers.
-  start_helper(*current.process);
+  start_helper(i, *current.process);
   if (!std::exchange(i.watches_exit, true)) std::atexit(close_at_exit);
   i.opened_by = getpid();
   i.had_sessions = false;
@@ -271,6 +273,16 @@ void hide_world() {
   current.on_no_object.store(nullptr, std::memory_order_release);
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), nullptr);
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), nullptr);
+}
+
+// `closes`: nothing of this process goes on behind it.
+Error end_world_model(Instance& i, bool closes) {
+  if (Error e = part_from_others(process(), closes)) return e;
+  hide_world();
+  const Lock count(i.counting);
+  i.world = World::over;
+  set_phase(i);
+  return {};
 }
 
 }  // namespace
@@ -316,7 +328,7 @@ bool is_main_thread() {
 
 Error begin_world(int level) {
   Instance& i = instance();
-  const std::lock_guard one(i.making);
+  const Lock one(i.making);
   if (world_has_begun())
     return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
                    world_has_ended() ? " and finalized: it starts once" : "");
@@ -334,7 +346,7 @@ Error begin_world(int level) {
   show_world();
   if (Error e = processes::meet_parent()) return e;
   wait_for_debugger(p.job->view());
-  const std::lock_guard count(i.counting);
+  const Lock count(i.counting);
   i.world = World::alive;
   set_phase(i);
   return {};
@@ -342,24 +354,21 @@ Error begin_world(int level) {
 
 Error end_world() {
   Instance& i = instance();
-  std::unique_lock one(i.making);  // who begins a session meanwhile waits
-  const bool closes = !i.had_sessions;
-  if (!closes) one.unlock();
-  Process& p = process();
-  if (Error e = part_from_others(p, closes)) return e;
-  hide_world();
   {
-    const std::lock_guard count(i.counting);
-    i.world = World::over;
-    set_phase(i);
+    const Lock one(i.making);  // who begins a session meanwhile waits
+    if (!i.had_sessions) {
+      Process& p = process();
+      if (Error e = end_world_model(i, true)) return e;
+      close_process(i, p);
+      return {};
+    }
   }
-  if (closes) close_process(p);
-  return {};
+  return end_world_model(i, false);
 }
 
 Error begin_session(int level) {
   Instance& i = instance();
-  const std::lock_guard one(i.making);
+  const Lock one(i.making);
   if (!i.is_open)
     if (Error e = open(i, MPI_THREAD_MULTIPLE)) return e;
   // Each session has a thread level of its own, which says nothing of the threads of others.
@@ -367,7 +376,7 @@ Error begin_session(int level) {
   if (process().checker) look_at_callers_of_session(level, i.report_only);
   current.concurrent_calls = true;
   i.had_sessions = true;
-  const std::lock_guard count(i.counting);
+  const Lock count(i.counting);
   ++i.sessions;
   set_phase(i);
   return {};
@@ -376,7 +385,7 @@ Error begin_session(int level) {
 void end_session() {
   flush(process());
   Instance& i = instance();
-  const std::lock_guard count(i.counting);
+  const Lock count(i.counting);
   --i.sessions;
   set_phase(i);
 }

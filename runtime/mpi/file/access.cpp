@@ -18,7 +18,7 @@ bool PlacedAccess::converts() const {
 }
 
 Error alike_views(const File& file) {
-  const auto lock = file.locked();
+  const FileLock lock(file);
   if (file.other_view == 0) return {};
   return failure(MPI_ERR_NOT_SAME,
                  "{}: the views of ranks 0 and {} differ: a shared pointer counts the etypes of "
@@ -48,7 +48,7 @@ Error prepare(File& file, const How& how, const Given& given, PlacedAccess& job,
   job.file = Ref<File>(&file);
   if (Error e = check_mode(file, how)) return e;
   {
-    const auto lock = file.locked();
+    const FileLock lock(file);
     job.view = file.view;
     job.atomic = file.atomic;
   }
@@ -100,7 +100,7 @@ Error place_at(PlacedAccess& job, int64_t etype) {
 Error place(File& file, const How& how, const Given& given, int64_t etypes, PlacedAccess& job) {
   int64_t at = given.offset;
   if (how.where == Where::individual) {
-    const auto lock = file.locked();
+    const FileLock lock(file);
     at = file.position;
     file.position += etypes;
   } else if (how.where == Where::shared) {

@@ -68,7 +68,10 @@ Error open_storage(File& file, const std::string& path, bool exclusive) {
   how.write = !(file.amode & MPI_MODE_RDONLY);
   how.create = (file.amode & MPI_MODE_CREATE) != 0;
   how.exclusive = exclusive;
-  how.permissions = file.hints.permissions;
+  {
+    const Lock lock(file.mutex);
+    how.permissions = file.hints.permissions;
+  }
   int error = 0;
   std::unique_ptr<io::Storage> storage = io::open_posix(path, how, error);
   if (!storage) return io::failure_of(path, "opening it", error);
@@ -148,7 +151,10 @@ Error open_everywhere(File& file, const std::string& path) {
   if (Error e = run(file.comm(), call)) return e;
   if (first.failed) return tell_failure(file.comm(), Function::File_open, 0, std::move(mine));
   if (file.rank() != 0) mine = open_storage(file, path, false);
-  if (!mine && (file.amode & MPI_MODE_APPEND)) mine = file.io->size(file.position);
+  if (!mine && (file.amode & MPI_MODE_APPEND)) {
+    const Lock lock(file.mutex);
+    mine = file.io->size(file.position);
+  }
   struct Said {
     int32_t failed, has_pointer;
     io::Identity what;
@@ -304,7 +310,10 @@ Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_Fil
   auto file = Ref<File>::adopt(new File(*window, filename, amode, null_file().errhandler));
   file->comm().set_name(fmt::format("the file {}", filename));
   if (file->ledger()) file->ledger()->set_fatal(file->errhandler->ends_job());
-  file->hints.take(info, file->rank() == 0);
+  {
+    const Lock lock(file->mutex);
+    file->hints.take(info, file->rank() == 0);
+  }
   Error error = same_mode(file->comm(), amode, check_mode(amode));
   if (!error) error = open_everywhere(*file, filename);
   if (error) {

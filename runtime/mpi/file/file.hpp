@@ -7,10 +7,10 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/function.hpp"
+#include "base/mutex.hpp"
 #include "io/file_bytes.hpp"
 #include "io/stage.hpp"
 #include "io/worker_pool.hpp"
@@ -47,14 +47,7 @@ class File final : public HasErrhandler {
   int rank() const { return comm().rank(); }
   int size() const { return comm().size(); }
   bool is_sequential() const { return (amode & MPI_MODE_SEQUENTIAL) != 0; }
-  std::shared_ptr<const FileView> current_view() const {
-    const auto lock = locked();
-    return view;
-  }
-  // For what several threads of the program may ask for at once.
-  std::unique_lock<std::mutex> locked() const {
-    return current.concurrent_calls ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
-  }
+  std::shared_ptr<const FileView> current_view() const;
 
   int call_user(const Errhandler& with, int code) override {
     return call_with_handle<MPI_File_errhandler_function>(with, handle, code);
@@ -68,15 +61,16 @@ class File final : public HasErrhandler {
   const int amode;
   SharedPointer pointer;
   std::unique_ptr<io::FileBytes> io;  // nullptr: it could not be opened
-  Hints hints;
+  mutable Mutex mutex;                // several threads of the program, and of the pool, may ask for what it guards
+  Hints hints TUTTI_GUARDED_BY(mutex);
+  std::shared_ptr<const FileView> view TUTTI_GUARDED_BY(mutex);
+  int64_t position TUTTI_GUARDED_BY(mutex) = 0;  // the individual pointer, in etypes
+  bool atomic TUTTI_GUARDED_BY(mutex) = false;
+  // The first rank whose view is another than rank 0's; 0: they are alike.
+  int other_view TUTTI_GUARDED_BY(mutex) = 0;
 
-  mutable std::mutex mutex;  // what follows may be asked for by several threads
-  std::shared_ptr<const FileView> view;
-  int64_t position = 0;  // the individual pointer, in etypes
-  bool atomic = false;
-  int other_view = 0;  // the first rank whose view is another than rank 0's; 0: they are alike
-
-  // The split collective that has begun and has not ended.
+  // The split collective that has begun and has not ended. Only collective calls ask for it, which the program makes
+  // one after the other.
   struct Split {
     Function began{};
     const void* buffer = nullptr;
@@ -87,20 +81,44 @@ class File final : public HasErrhandler {
 
   // Nonblocking and split collective accesses that are under way. Their exchanges go over the
   // file's communicator, so they take their turns, and blocking collective calls on the file come
-  // after them. The engine's owner's, but for their number.
-  std::deque<FileRequest*> turns;
+  // after them.
+  std::deque<FileRequest*> turns TUTTI_OWNERS;
   std::atomic<int> waiting_turns{0};
-  std::vector<io::Stage> stages;  // memory of collective accesses that are over
+  std::vector<io::Stage> stages TUTTI_GUARDED_BY(mutex);  // memory of collective accesses that are over
   const std::shared_ptr<io::Queue> steps = io::make_queue();
   std::atomic<int> accesses{0};  // that have a request, and are not complete
   std::atomic<int> untold{0};    // whose request the program has, and was not told that it is complete
 
   // All ranks' views, once a collective access has asked for them after MPI_File_set_view.
-  std::shared_ptr<const std::vector<io::View>> views;
-  bool views_too_large = false;
+  std::shared_ptr<const std::vector<io::View>> views TUTTI_GUARDED_BY(mutex);
+  bool views_too_large TUTTI_GUARDED_BY(mutex) = false;
 
   MPI_File handle = MPI_FILE_NULL;
 };
+
+// For what several threads of the program may ask for at once: the file's mutex, which is not taken where the program
+// calls from one thread at a time. Not for what threads of the pool change, which is all ranks' views and the memory
+// that is kept: that takes the mutex itself. clang is told that it is held either way, and proves no more than that
+// nobody touches the rest without one of the two.
+class TUTTI_SCOPED_CAPABILITY FileLock {
+ public:
+  explicit FileLock(const File& file) TUTTI_ACQUIRES(file.mutex)
+      : mutex_(current.concurrent_calls ? &file.mutex : nullptr) {
+    if (mutex_) mutex_->lock();
+  }
+  ~FileLock() TUTTI_RELEASES() {
+    if (mutex_) mutex_->unlock();
+  }
+  FileLock(const FileLock&) = delete;
+
+ private:
+  Mutex* const mutex_;  // nullptr: not taken
+};
+
+inline std::shared_ptr<const FileView> File::current_view() const {
+  const FileLock lock(*this);
+  return view;
+}
 
 // What stands for MPI_FILE_NULL where errors are raised; its handler is that of the files that are
 // opened.

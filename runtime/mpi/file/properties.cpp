@@ -202,7 +202,7 @@ Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filety
   }
   // Nobody uses the shared pointer any more, or does so again before it is set.
   if (Error e = agree(fh.comm(), Function::File_set_view, fh.rank() == 0 ? set_shared(fh, 0) : Error())) return e;
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   const auto other = std::ranges::find_if(all, [&](const ViewSaid& s) {
     return s.fingerprint != all[0].fingerprint || s.etype_bytes != all[0].etype_bytes;
   });
@@ -228,7 +228,7 @@ Error file_get_position(File& fh, MPI_Offset* offset) {
   if (fh.is_sequential())
     return failure(MPI_ERR_UNSUPPORTED_OPERATION,
                    "{}: a file of MPI_MODE_SEQUENTIAL has no individual pointers (argument fh)", fh.name);
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   *offset = fh.position;
   return {};
 }
@@ -249,11 +249,11 @@ Error file_get_position_shared(File& fh, MPI_Offset* offset) {
 Error file_seek(File& fh, MPI_Offset offset, int whence) {
   int64_t place = 0, current;
   {
-    const auto lock = fh.locked();
+    const FileLock lock(fh);
     current = fh.position;
   }
   if (Error e = seek_to(fh, offset, whence, current, place)) return e;
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   fh.position = place;
   return {};
 }
@@ -332,13 +332,13 @@ Error file_set_atomicity(File& fh, int flag) {
   Error error =
       by_rank_0(fh, Function::File_set_atomicity, flag != 0, "the flag", no_split(fh), [] { return Error(); });
   if (error) return error;
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   fh.atomic = flag != 0;
   return {};
 }
 
 Error file_get_atomicity(File& fh, int* flag) {
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   *flag = fh.atomic;
   return {};
 }
@@ -356,14 +356,14 @@ Error file_get_group(File& fh, MPI_Group* group) {
 Error file_set_info(File& fh, Info* info) {
   await_earlier(fh);
   if (Error e = agree(fh.comm(), Function::File_set_info, no_split(fh))) return e;
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   fh.hints.take(info, fh.rank() == 0);
   return {};
 }
 
 Error file_get_info(File& fh, MPI_Info* info_used) {
   auto* made = new Info;
-  const std::lock_guard lock(fh.mutex);
+  const Lock lock(fh.mutex);
   const auto word = [](Hints::CollectiveBuffering c) {
     return c == Hints::CollectiveBuffering::always  ? "enable"
            : c == Hints::CollectiveBuffering::never ? "disable"

@@ -140,7 +140,7 @@ class FileRequest final : public Request {
 void await_earlier(File& file) {
   if (file.waiting_turns == 0) return;
   const engine::Engine::Guard own(engine_of_process());
-  engine_of_process().wait_until([&] { return file.turns.empty(); },
+  engine_of_process().wait_until([&]() TUTTI_ENGINE_OWNED { return file.turns.empty(); },
                                  [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                                    if (!file.turns.empty()) file.turns.front()->add_needs(needs);
                                  });

@@ -81,16 +81,16 @@ Contribution share_of(const PlacedAccess& job) {
   // Tiles that reach into each other have no order by which a window could be found.
   const bool in_order = view.tile->extent() >= view.tile->true_extent();
   mine.fit = in_order && !job.converts() && !job.atomic;
-  const std::lock_guard lock(job.file->mutex);
-  const Hints& hints = job.file->hints;
-  mine.buffer_size = hints.cb_buffer_size;
-  mine.buffering = static_cast<int32_t>(job.writes ? hints.buffered_writes : hints.buffered_reads);
-  mine.aggregators = hints.cb_nodes;
-  if (job.file->rank() == 0) {
-    const io::Stripes stripes = job.file->io->stripes();
-    mine.stripe = hints.striping_unit > 0 ? hints.striping_unit : stripes.bytes;
-    mine.stripes = hints.striping_factor > 0 ? hints.striping_factor : stripes.count;
-    mine.large = large_piece(job.file->io->identity(), job.writes);
+  File& file = *job.file;
+  const Lock lock(file.mutex);
+  mine.buffer_size = file.hints.cb_buffer_size;
+  mine.buffering = static_cast<int32_t>(job.writes ? file.hints.buffered_writes : file.hints.buffered_reads);
+  mine.aggregators = file.hints.cb_nodes;
+  if (file.rank() == 0) {
+    const io::Stripes stripes = file.io->stripes();
+    mine.stripe = file.hints.striping_unit > 0 ? file.hints.striping_unit : stripes.bytes;
+    mine.stripes = file.hints.striping_factor > 0 ? file.hints.striping_factor : stripes.count;
+    mine.large = large_piece(file.io->identity(), job.writes);
   }
   return mine;
 }
@@ -158,7 +158,7 @@ const coll::Call* Together::decide() {
   // All ranks have asked for the views at the same call, or none has.
   bool too_large;
   {
-    const std::lock_guard lock(file.mutex);
+    const Lock lock(file.mutex);
     known_ = file.views;
     too_large = file.views_too_large;
   }
@@ -189,7 +189,7 @@ const coll::Call* Together::send_views() {
   }
   if (total > kMostOfViews) {
     {
-      const std::lock_guard lock(job.file->mutex);
+      const Lock lock(job.file->mutex);
       job.file->views_too_large = true;
     }
     return alone();
@@ -219,7 +219,7 @@ const coll::Call* Together::take_views() {
   }
   known_ = std::move(views);
   {
-    const std::lock_guard lock(job.file->mutex);
+    const Lock lock(job.file->mutex);
     job.file->views = known_;
   }
   return next_window();

@@ -53,7 +53,7 @@ TwoPhases::TwoPhases(const PlacedAccess& job, const std::vector<Contribution>& s
 
 TwoPhases::~TwoPhases() {
   for (DomainWindows& window : windows_) finish(window);
-  const std::lock_guard lock(job_.file->mutex);
+  const Lock lock(job_.file->mutex);
   for (DomainWindows& window : windows_)
     for (io::Stage* each : {&window.stage, &window.packed, &window.buffer})
       if (each->bytes() > 0 && each->bytes() <= kMostKept && job_.file->stages.size() < kStages)
@@ -63,7 +63,7 @@ TwoPhases::~TwoPhases() {
 // The largest first, for what has to hold most: a window's bytes, as they lie in the file and as
 // they travel.
 void TwoPhases::take_stages() {
-  const std::lock_guard lock(job_.file->mutex);
+  const Lock lock(job_.file->mutex);
   std::vector<io::Stage>& kept = job_.file->stages;
   std::ranges::sort(kept, {}, &io::Stage::bytes);
   for (const auto which : {&DomainWindows::buffer, &DomainWindows::packed, &DomainWindows::stage})
@@ -195,19 +195,22 @@ void TwoPhases::begin(DomainWindows& window) {
     if (window.error) error_ = std::move(window.error);
     return;
   }
-  window.busy = true;
+  {
+    const Lock lock(mutex_);
+    busy(window) = true;
+  }
   io::submit(queue_, [this, &window, move] {
     move();
-    const std::lock_guard lock(mutex_);
-    window.busy = false;
+    const Lock lock(mutex_);
+    busy(window) = false;
     moved_.notify_one();
   });
 }
 
 void TwoPhases::finish(DomainWindows& window) {
   if (!overlaps_) return;
-  std::unique_lock lock(mutex_);
-  moved_.wait(lock, [&] { return !window.busy; });
+  const Lock lock(mutex_);
+  while (busy(window)) moved_.wait(mutex_);
   if (window.error && !error_) error_ = std::move(window.error);
 }
 

@@ -13,12 +13,11 @@
 // window, or write the last one, while the ranks exchange the present one.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "io/worker_pool.hpp"
 #include "mpi/file/domains.hpp"
 #include "mpi/file/together.hpp"
@@ -50,7 +49,6 @@ class TwoPhases {
     io::Stage stage, packed, buffer;
     int64_t packed_bytes = 0;  // of them
     Error error;
-    bool busy = false;  // a thread of the pool is at it
   };
 
   void take_stages();
@@ -70,6 +68,7 @@ class TwoPhases {
   // Has a window's bytes moved, by this thread or by one of the pool; and waits for that.
   void begin(DomainWindows& window);
   void finish(DomainWindows& window);
+  bool& busy(const DomainWindows& window) TUTTI_REQUIRES(mutex_) { return busy_[&window - windows_]; }
 
   const PlacedAccess& job_;
   const std::vector<Contribution>& shares_;
@@ -81,8 +80,9 @@ class TwoPhases {
   DomainWindows windows_[2];
   coll::Call call_;
   Error error_;
-  std::mutex mutex_;
-  std::condition_variable moved_;
+  Mutex mutex_;
+  ConditionVariable moved_;
+  bool busy_[2] TUTTI_GUARDED_BY(mutex_) = {};  // by window: a thread of the pool is at it
   std::shared_ptr<io::Queue> queue_;
 };
 

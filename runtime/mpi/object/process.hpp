@@ -6,13 +6,13 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/engine_owned.hpp"
+#include "base/mutex.hpp"
 #include "base/stress_mode.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/objects.hpp"
@@ -67,8 +67,8 @@ struct Process {
   std::unique_ptr<boot::Processes> processes;  // changed with the engine owned
   MPI_Comm parent = MPI_COMM_NULL;             // what MPI_Comm_get_parent returns
   // Contexts of communicators with processes of other jobs, and who these are, while they live.
-  std::mutex spanning_mutex;
-  std::vector<std::pair<uint64_t, const Comm*>> spanning;
+  Mutex spanning_mutex;
+  std::vector<std::pair<uint64_t, const Comm*>> spanning TUTTI_GUARDED_BY(spanning_mutex);
   StressMode stress_mode;
   std::vector<int> node_of;  // by process, once a communicator has asked; boot::Membership::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on

@@ -148,7 +148,7 @@ bool Connections::poll() {
   Process& p = process();
   broken_.clear();
   {
-    const std::lock_guard lock(p.spanning_mutex);
+    const Lock lock(p.spanning_mutex);
     const auto is_gone = [&](int peer) { return gone_.contains(peer); };
     for (const auto& [context, comm] : p.spanning)
       if (std::ranges::any_of(comm->user.peers, is_gone) || std::ranges::any_of(comm->hidden.peers, is_gone))

@@ -194,7 +194,10 @@ Result<std::shared_ptr<Port>> Port::open() {
   name.port = ntohs(bound.storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound.storage).sin6_port
                                                         : reinterpret_cast<sockaddr_in&>(bound.storage).sin_port);
   name.secret = random_hex(kSecretBytes);
-  port->greetings_ = std::make_unique<Greetings>(name.secret);
+  {
+    const Lock alone(port->greeting_);
+    port->greetings_ = std::make_unique<Greetings>(name.secret);
+  }
   while (name.text().size() >= MPI_MAX_PORT_NAME && !name.addresses.empty()) name.addresses.pop_back();
   port->name_ = name.text();
   return port;
@@ -209,12 +212,12 @@ Result<Socket> Port::accept(int or_else, TimeLimit patience) {
     return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows",
                    text_of(*patience));
   };
-  std::unique_lock alone(greeting_, std::defer_lock);  // another thread may accept here, too
   if (!deadline) {
-    alone.lock();
-  } else if (!alone.try_lock_until(*deadline)) {
+    greeting_.lock();
+  } else if (!greeting_.try_lock_until(*deadline)) {
     return in_vain();
   }
+  const Lock alone(greeting_, std::adopt_lock);  // another thread may accept here, too
   for (;;) {
     if (Socket known = greetings_->take()) {
       watch_liveness(known.fd());

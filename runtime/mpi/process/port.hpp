@@ -8,11 +8,11 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "base/secret.hpp"
 #include "mpi/process/socket.hpp"
@@ -45,12 +45,12 @@ class Port {
   Result<Socket> accept(int or_else = -1, TimeLimit patience = std::nullopt);
 
  private:
-  Result<bool> greet(int or_else, Deadline deadline);
+  Result<bool> greet(int or_else, Deadline deadline) TUTTI_REQUIRES(greeting_);
 
   Socket listener_;
   std::string name_;
-  std::timed_mutex greeting_;
-  std::unique_ptr<Greetings> greetings_;  // guarded by it
+  TimedMutex greeting_;
+  std::unique_ptr<Greetings> greetings_ TUTTI_GUARDED_BY(greeting_);
 };
 
 // An error that says why nobody can be reached there, or that nobody has accepted in time.

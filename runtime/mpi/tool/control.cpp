@@ -24,8 +24,8 @@ struct ControlHandle {
 };
 // What tools have made and set. It lives as long as the process, because what they write before MPI_Init holds in it.
 struct Controls {
-  Handles<ControlHandle> handles;
-  std::vector<GivenSetting> written;
+  Handles<ControlHandle> handles TUTTI_GUARDED_BY(mutex());
+  std::vector<GivenSetting> written TUTTI_GUARDED_BY(mutex());
 };
 Controls& controls() {
   static auto& only = *new Controls;
@@ -57,7 +57,7 @@ int scope_of(const Setting& s) {
   return MPI_T_SCOPE_ALL_EQ;
 }
 
-std::string text_of(const Setting& s, const void* value) {
+std::string text_of(const Setting& s, const void* value) TUTTI_REQUIRES(mutex()) {
   if (s.kind == SettingKind::text) {
     const auto* text = static_cast<const char*>(value);
     return std::string(text, strnlen(text, kTextRoom - 1));
@@ -92,7 +92,7 @@ Result<Config> config_with(const std::vector<GivenSetting>& given) {
 }  // namespace
 
 std::vector<GivenSetting> written_settings() {
-  const std::lock_guard lock(mutex());
+  const Lock lock(mutex());
   return controls().written;
 }
 

@@ -87,7 +87,7 @@ Error bad_safety(MPI_T_cb_safety safety) {
 // Who hears of events, and how many there were. It lives as long as the process, because this interface may be used
 // before MPI_Init and behind MPI_Finalize.
 struct Audience {
-  Handles<Registration> registrations;
+  Handles<Registration> registrations TUTTI_GUARDED_BY(mutex());
   std::atomic<bool> counts{false}, tells{false};
   // By event; missed: those that came while another thread was in this interface.
   std::array<std::atomic<MPI_Count>, kHappenings> missed{};
@@ -133,9 +133,9 @@ void hear(const Happened& happened) {
                      static_cast<MPI_Count>(happened.context)},
                     now()};
   // A thread that holds the mutex may wait for the engine; whatever else happens is dropped then.
-  const std::unique_lock lock(mutex(), std::try_to_lock);
   std::atomic<MPI_Count>& missed_ones = a.missed[static_cast<size_t>(happened.what)];
-  if (!lock) return void(++missed_ones);
+  if (!mutex().try_lock()) return void(++missed_ones);
+  const Lock lock(mutex(), std::adopt_lock);
   const MPI_Count dropped = missed_ones.exchange(0);
   telling() = &instance;
   const int needed = happened.by_helper || current.concurrent_calls ? 2 : 1;
@@ -148,7 +148,7 @@ void hear(const Happened& happened) {
   telling() = nullptr;
 }
 
-void listen_if_needed() {
+void listen_if_needed() TUTTI_REQUIRES(mutex()) {
   Audience& a = audience();
   a.tells = std::ranges::any_of(a.registrations.all(), [](const Registration* r) {
     return r->dropped_handler || std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
@@ -161,7 +161,7 @@ Error find(MPI_T_event_instance handle, Instance*& found) {
   if (found && reinterpret_cast<MPI_T_event_instance>(found) == handle) return {};
   return failure(MPI_T_ERR_INVALID_HANDLE, "an event can be read in the callback that it is given to, and there alone");
 }
-Error find(MPI_T_event_registration handle, Registration*& found) {
+Error find(MPI_T_event_registration handle, Registration*& found) TUTTI_REQUIRES(mutex()) {
   found = audience().registrations.find(handle);
   return found ? Error() : bad_handle("event registration");
 }

@@ -53,8 +53,8 @@ struct PerformanceSession {
 // What tools have made here. It lives as long as the process, because they may use it before MPI_Init and behind
 // MPI_Finalize.
 struct Measurements {
-  Handles<PerformanceHandle> handles;
-  Handles<PerformanceSession> sessions;
+  Handles<PerformanceHandle> handles TUTTI_GUARDED_BY(mutex());
+  Handles<PerformanceSession> sessions TUTTI_GUARDED_BY(mutex());
 };
 Measurements& measurements() {
   static auto& only = *new Measurements;
@@ -95,7 +95,7 @@ void store(const PerformanceVariable& variable, const std::vector<double>& value
 [[gnu::cold]] Error bad_session() {
   return failure(MPI_T_ERR_INVALID_SESSION, "this is no session: freed already, or never created");
 }
-Error find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHandle*& found) {
+Error find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHandle*& found) TUTTI_REQUIRES(mutex()) {
   PerformanceSession* const of = measurements().sessions.find(session);
   if (!of) return bad_session();
   found = handle == MPI_T_PVAR_ALL_HANDLES ? nullptr : measurements().handles.find(handle);
@@ -106,7 +106,7 @@ Error find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHand
 
 // One handle, or all of a session that `suits`.
 template <class Suits, class Act>
-Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits, Act&& act) {
+Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits, Act&& act) TUTTI_REQUIRES(mutex()) {
   if (handle == MPI_T_PVAR_ALL_HANDLES) {
     PerformanceSession* const of = measurements().sessions.find(session);
     if (!of) return bad_session();
@@ -121,7 +121,7 @@ Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits
   return {};
 }
 
-bool is_wanted(Listens by) {
+bool is_wanted(Listens by) TUTTI_REQUIRES(mutex()) {
   return std::ranges::any_of(measurements().handles.all(),
                              [by](const PerformanceHandle* h) { return h->started && h->variable->listens == by; });
 }
@@ -137,7 +137,7 @@ void count_traffic(Process& p, bool on) TUTTI_ENGINE_OWNED {
 }
 
 // After a handle has been started, stopped or freed.
-void listen_as_wanted() {
+void listen_as_wanted() TUTTI_REQUIRES(mutex()) {
   flight::time_calls(is_wanted(Listens::calls));
   count_events(is_wanted(Listens::events));
   if (!running() || in_event()) return;
@@ -160,7 +160,7 @@ Error can_write(const PerformanceHandle& h) {
 }  // namespace
 
 void begin_counting(Process& process) {
-  const std::lock_guard lock(mutex());
+  const Lock lock(mutex());
   const engine::Engine::Guard own(*process.engine);
   if (is_wanted(Listens::transport)) count_traffic(process, true);
 }
@@ -257,7 +257,7 @@ Error t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) 
 
 Error t_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   TUTTI_TOOL_READY;
-  return act_on(session, handle, can_start, [](PerformanceHandle& h) {
+  return act_on(session, handle, can_start, [](PerformanceHandle& h) TUTTI_REQUIRES(mutex()) {
     if (h.started) return;
     h.started = true;
     if (h.variable->listens != Listens::nobody) listen_as_wanted();
@@ -267,7 +267,7 @@ Error t_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
 
 Error t_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   TUTTI_TOOL_READY;
-  return act_on(session, handle, can_start, [](PerformanceHandle& h) {
+  return act_on(session, handle, can_start, [](PerformanceHandle& h) TUTTI_REQUIRES(mutex()) {
     h.kept = value(h);
     h.started = false;
     if (h.variable->listens != Listens::nobody) listen_as_wanted();

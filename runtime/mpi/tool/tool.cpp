@@ -15,13 +15,12 @@ namespace {
 // What the interface is beside its objects. It lives as long as the process, because tools use it before MPI_Init and
 // behind MPI_Finalize; handles of enumerations are their addresses.
 struct Interface {
-  std::recursive_mutex mutex;
-  int initialized = 0;  // as often
+  int initialized TUTTI_GUARDED_BY(mutex()) = 0;  // as often
   const Enumeration switches{"switch", {"off", "on"}};
   const Enumeration thread_levels{
       "thread level",
       {"none", "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}};
-  std::map<std::string_view, Enumeration> choices;  // by setting, once one has asked
+  std::map<std::string_view, Enumeration> choices TUTTI_GUARDED_BY(mutex());  // by setting, once one has asked
 };
 Interface& interface() {
   static auto& only = *new Interface;
@@ -30,12 +29,13 @@ Interface& interface() {
 
 }  // namespace
 
-std::recursive_mutex& mutex() {
-  return interface().mutex;
+RecursiveMutex& mutex() {
+  static auto& only = *new RecursiveMutex;
+  return only;
 }
 
 bool is_initialized() {
-  const std::lock_guard lock(mutex());
+  const Lock lock(mutex());
   return interface().initialized > 0;
 }
 
@@ -65,7 +65,6 @@ void give_text(std::string_view text, char* into, int* length) {
 const Enumeration* enumeration(const Setting& setting) {
   if (setting.kind == SettingKind::flag) return &interface().switches;
   if (setting.kind != SettingKind::choice) return nullptr;
-  const std::lock_guard lock(mutex());
   const auto [place, is_new] = interface().choices.try_emplace(setting.name);
   if (is_new) {
     place->second.name = setting.name;
@@ -118,7 +117,7 @@ Error t_init_thread(int required, int* provided) {
   if (!provided) return null_address("provided");
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return failure(MPI_T_ERR_INVALID, "{} is no thread level (argument required)", required);
-  const std::lock_guard lock(mutex());
+  const Lock lock(mutex());
   ++interface().initialized;
   *provided = MPI_THREAD_MULTIPLE;
   return {};

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/mutex.hpp"
 #include "base/result.hpp"
 #include "mpi/comm/comm.hpp"
 
@@ -34,14 +34,16 @@ void begin_counting(Process& process);
 
 // ---- among the parts
 
-std::recursive_mutex& mutex();  // of all that stands in this interface's own tables
+// Of all that stands in this interface's own tables. Recursive, since a callback of an event, which is called with it,
+// may call most of this interface.
+RecursiveMutex& mutex();
 bool is_initialized();
 #define TUTTI_TOOL_READY                                                        \
   if (!tool::is_initialized())                                                  \
     return failure(MPI_T_ERR_NOT_INITIALIZED,                                   \
                    "MPI_T_init_thread has not been called, or not as often as " \
                    "MPI_T_finalize");                                           \
-  const std::lock_guard tool_lock(tool::mutex())
+  const Lock tool_lock(tool::mutex())
 
 [[gnu::cold]] Error bad_index(int index, size_t count, const char* of);
 [[gnu::cold]] Error bad_name(const char* name, const char* of);
@@ -63,8 +65,9 @@ struct Enumeration {
   std::vector<std::string> items;  // by value
 };
 MPI_T_enum handle_of(const Enumeration* enumeration);
-const Enumeration* enumeration_of(MPI_T_enum handle);
-const Enumeration* enumeration(const Setting& setting);  // nullptr: its values have no names
+const Enumeration* enumeration_of(MPI_T_enum handle) TUTTI_REQUIRES(mutex());
+// nullptr: its values have no names.
+const Enumeration* enumeration(const Setting& setting) TUTTI_REQUIRES(mutex());
 const Enumeration* thread_levels();
 
 // Handles that were given out and not freed.
