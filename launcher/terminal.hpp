@@ -5,11 +5,9 @@
 // written or read is told, with the kernel's reason; that nobody reads any more is no such failure.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
