@@ -143,6 +143,7 @@ std::string doing(const Side& side, const std::string& place, size_t ranks) {
     case Status::started:
       return fmt::format("{} at {}", call, place);
     case Status::not_yet:
+      if (!known) return plural(ranks, "is not there yet", "are not there yet");
       return fmt::format("{} not there yet; {} {} at {}", plural(ranks, "is", "are"),
                          side.call.state == flight::State::inside
                              ? plural(ranks, "it is in", "they are in")
