@@ -134,7 +134,9 @@ class Run {
       if (!Kin::is_question(word)) return;
       family_.emplace(loop_, reaper_,
                       [this](const std::string& back) { loop_.post([this, back] { kin_.hear(back); }); });
-      Kin([this](const std::string& first) { family_->hear_first(first); }, {}).introduce(*task_);
+      Kin first([this](const std::string& own) { family_->hear_first(own); }, {});
+      first.introduce(*task_);
+      if (job_.is_ending()) first.failed(job_.exit_code());  // it has said so when nobody was there to hear it
     }
     loop_.post([this, word] { family_->hear_first(word); });
   }

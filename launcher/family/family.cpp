@@ -9,17 +9,29 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/log.hpp"
 
 namespace tutti::launcher {
 namespace {
 
-// A launcher that has been told to end gives its ranks their grace, and takes little more.
+// What a launcher that has been told to end takes beyond the grace of its ranks.
 constexpr std::chrono::seconds kLastGrace{10};
 constexpr std::chrono::seconds kVanish{60};  // no kernel stands between the two ends of such a link
 // The kernel takes no argument of 128 KiB.
 constexpr size_t kLongestHosts = 100 << 10;
+
+// Whether the arguments of an mpirun say where its processes are to be: its options, not those of the programs, which
+// stand between "--" and the ':' before the next program.
+bool says_where(const std::vector<std::string>& arguments) {
+  bool of_program = false;
+  for (const std::string& word : arguments) {
+    if (of_program ? word == ":" : word == "--") of_program = !of_program;
+    if (!of_program && (word == "--host" || word == "--hostfile")) return true;
+  }
+  return false;
+}
 
 int exit_code_of(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
@@ -126,8 +138,11 @@ void Family::launched(int from) {
 
 void Family::failed(int from, int exit_code) {
   Member& member = members_.at(from);
-  if (std::exchange(member.failed, true) || !member.launched) return;
+  if (std::exchange(member.failed, true) || !member.launched) return;  // else whoever waits for its start is told
   if (from == kFirst) return end_others(exit_code);
+  // What it has spawned and does not run yet is nobody's.
+  for (const auto& [number, child] : members_)
+    if (child.spawner == from && !child.launched) tell(number, wire::pack(KinWord::end, exit_code));
   for (const auto& [tie, times] : ties_) {
     if (tie.first != from && tie.second != from) continue;
     const int other = tie.first == from ? tie.second : tie.first;
@@ -160,7 +175,7 @@ void Family::end_others(int exit_code) {
   ending_ = true;
   for (const auto& [number, member] : members_)
     if (number != kFirst) tell(number, wire::pack(KinWord::end, exit_code));
-  patience_ = loop_.after(kLastGrace, [this] {
+  patience_ = loop_.after(members_.at(kFirst).task.kill_grace + kLastGrace, [this] {
     for (const auto& [number, member] : members_)
       if (number != kFirst && !member.wait_status) ::kill(member.process.pid, SIGKILL);
   });
@@ -184,14 +199,13 @@ void Family::ask(int from, uint64_t number, const Ask& ask) {
       return tell(whose, wire::pack(KinWord::want, next_want_++, ask.rank));
     }
   }
+  answer({.outcome = Outcome::refused});
 }
 
 // Where the new processes may be, unless they say so themselves. In an allocation of Slurm's its own words do.
 Error Family::add_options(const Ask& ask, std::vector<std::string>& arguments) const {
   const NodeTask& first = members_.at(kFirst).task;
-  const bool placed =
-      std::ranges::any_of(ask.words, [](const std::string& word) { return word == "--host" || word == "--hostfile"; });
-  if (placed || first.allocation.empty() || std::getenv("SLURM_JOB_ID")) return {};
+  if (says_where(ask.words) || first.allocation.empty() || std::getenv("SLURM_JOB_ID")) return {};
   std::string hosts;
   for (size_t n = 0; n < first.allocation.size(); ++n)
     hosts += fmt::format("{}{}:{}", n == 0 ? "" : ",", first.allocation[n], first.allocation_slots[n]);
@@ -205,7 +219,8 @@ Error Family::add_options(const Ask& ask, std::vector<std::string>& arguments) c
 void Family::spawn(int from, uint64_t number, const Ask& ask) {
   Member child{.spawner = from, .number = number, .who = ask.who};
   std::vector<std::string> arguments;
-  Error problem = ending_ ? failure(MPI_ERR_SPAWN, "the job ends") : add_options(ask, arguments);
+  const bool ends = ending_ || members_.at(from).failed;
+  Error problem = ends ? failure(MPI_ERR_SPAWN, "the job ends") : add_options(ask, arguments);
   arguments.insert(arguments.end(), ask.words.begin(), ask.words.end());
   if (!problem) {
     Result<KinLauncher> started = start_kin_launcher(arguments, ask.environment, ask.who);
@@ -222,17 +237,32 @@ void Family::spawn(int from, uint64_t number, const Ask& ask) {
   watch(index);
 }
 
+// "rank 0 of ./prog" has spawned it; empty: that is gone.
+std::string Family::spawner_of(const Member& child) const {
+  const auto asking = members_.find(child.spawner);
+  if (asking == members_.end()) return "";
+  const size_t colon = child.who.rfind(':');
+  const std::string rank = colon < child.who.size() ? child.who.substr(colon + 1) : "?";
+  const std::vector<App>& apps = asking->second.task.map.apps;
+  return fmt::format("rank {}{}", rank, apps.empty() ? "" : " of " + apps[0].command[0]);
+}
+
 void Family::tell_not_started(const Member& child, const std::string& why) {
-  if (!ending_) {
-    const int spawner = child.spawner;
-    const size_t colon = child.who.rfind(':');
-    const std::string rank = colon < child.who.size() ? child.who.substr(colon + 1) : "?";
-    const auto asking = members_.find(spawner);
-    const bool known = asking != members_.end() && !asking->second.task.map.apps.empty();
-    say(Level::warning, "rank {}{} wants more processes started by PMIx, and they could not be started: {}", rank,
-        known ? fmt::format(" of {}", asking->second.task.map.apps[0].command[0]) : "", why);
-  }
+  const auto asking = members_.find(child.spawner);
+  if (!ending_ && asking != members_.end() && !asking->second.failed)
+    say(Level::warning, "{} wants more processes started by PMIx, and they could not be started: {}", spawner_of(child),
+        why);
   reply({child.spawner, child.number}, {.outcome = Outcome::not_started});
+}
+
+// A launcher says itself why its job ends. One that is killed cannot.
+void Family::tell_killed(const Member& child) const {
+  const int status = *child.wait_status;
+  if (ending_ || child.failed || !child.launched || !WIFSIGNALED(status)) return;
+  const std::string spawner = spawner_of(child);
+  say(Level::error,
+      "the launcher of the processes that {} has spawned by PMIx (process {}) was killed by signal {} ({})",
+      spawner.empty() ? "a rank" : spawner, child.process.pid, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
 }
 
 void Family::watch(int child) {
@@ -257,6 +287,7 @@ void Family::gone(int child) {
   const auto at = members_.find(child);
   if (at == members_.end() || !at->second.closed || !at->second.wait_status) return;
   const int exit_code = exit_code_of(*at->second.wait_status);
+  tell_killed(at->second);
   if (exit_code != 0) failed(child, exit_code);
   if (!at->second.launched) {
     const std::string words = words_from(at->second.process.words);

@@ -61,7 +61,9 @@ class Family {
   void ask(int from, uint64_t number, const Ask& ask);
   void spawn(int from, uint64_t number, const Ask& ask);
   Error add_options(const Ask& ask, std::vector<std::string>& arguments) const;
+  std::string spawner_of(const Member& child) const;
   void tell_not_started(const Member& child, const std::string& why);
+  void tell_killed(const Member& child) const;
   void meet(int from, const std::string& key, const std::string& data);
   void met(const std::string& key, int status);
   void change_ties(const std::string& key);

@@ -2,8 +2,9 @@
 /* As Open MPI 5 does MPI_Comm_spawn by PMIx: rank 0 spawns, both sides tell each other who they are by published names,
    connect, read what the other side has published, and part by a fence of all. The arguments say what is spawned:
    COUNT [THEN [PROGRAM]]; THEN is what the children do once they are connected: "part", "crash", "wait" (for ever) or
-   "fail" (once they have parted); what a parent does stands behind a '/': "wait/crash", or "part/leave", before they are connected. TEST_KEY is a further key of
-   PMIx_Spawn, "NAME=value", and TEST_REQUIRES says that it is required. */
+   "fail" (once they have parted); what a parent does stands behind a '/': "wait/crash", or "part/leave", before they are
+   connected, or "part/late", which spawns when it is asked to end. TEST_KEY is a further key of PMIx_Spawn, "NAME=value",
+   and TEST_REQUIRES says that it is required. */
 #include <pmix.h>
 #include <signal.h>
 #include <stdio.h>
@@ -135,6 +136,11 @@ static void spawn(const char* self, int count, const char* then, const char* pro
 }
 
 int main(int argc, char** argv) {
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGTERM);
+  const int is_late = argc > 2 && strstr(argv[2], "/late");
+  if (is_late) sigprocmask(SIG_BLOCK, &end, NULL);
   check(PMIx_Init(&me, NULL, 0), "PMIx_Init");
   char other[PMIX_MAX_NSLEN + 1] = "", own[PMIX_MAX_NSLEN + 16];
   snprintf(own, sizeof own, "%u of %s", me.rank, me.nspace);
@@ -162,6 +168,12 @@ int main(int argc, char** argv) {
     talk(other, how);
     if (strcmp(how, "fail") == 0) exit(3);
   } else {
+    int signal = 0;
+    if (is_late) {
+      printf("is here\n");
+      fflush(stdout);
+      sigwait(&end, &signal);
+    }
     if (me.rank == 0) {
       spawn(argv[0], argc > 1 ? atoi(argv[1]) : 1, then, argc > 3 ? argv[3] : NULL);
       exchange("tutti.connect", "tutti.accept", other);

@@ -206,6 +206,43 @@ test_spawns_of_clients_of_pmix_fail_with_a_sentence() {
   said_once "the key 'test.odd' is not known here, and is left out"
   nothing_is_left
 }
+# Where they may be the job's nodes say, whatever the program's own arguments are: on a small machine and on a large one.
+test_spawned_clients_of_pmix_are_on_the_nodes_of_the_job() {
+  export TEST_KEY=pmix.mapby=:nooversubscribe
+  launch -H localhost:8 -n 1 "$spawning" 2 --host
+  spawned_well 1 3
+  launch -H localhost:2 -n 1 "$spawning" 2 --host
+  expect_code 5
+  said_once "more processes started by PMIx, and they could not be started: 3 ranks"
+  nothing_is_left
+}
+test_a_job_that_ends_spawns_nothing_by_pmix() {
+  printf '#!/bin/sh\nexec sleep 30\n' >stays
+  chmod +x stays
+  launch_behind --set launch.kill_grace=20s -n 1 "$spawning" 1 part/late "$work/stays"
+  is_here() { grep -q "is here" out; }
+  within 20 is_here || fail "the rank does not begin"
+  kill -TERM "$launched"
+  code=0
+  wait "$launched" || code=$?
+  expect_code 143
+  printed "no spawn: JOB"
+  nothing_is_left
+}
+test_the_end_of_a_spawned_launcher_has_a_sentence() {
+  launch_behind -n 1 "$spawning" 2 wait/wait
+  both() { [ "$("$build/bin/tutti" jobs | grep -c ": pmix_spawn, [13] rank")" = 2 ]; }
+  within 20 both || fail "tutti jobs does not know both"
+  local pid
+  for pid in $(pgrep -P "$launched"); do
+    grep -qz "^TUTTI_SPAWNED_BY=" "/proc/$pid/environ" && kill -9 "$pid"
+  done
+  code=0
+  wait "$launched" || code=$?
+  expect_code 137
+  said_once "the launcher of the processes that rank 0 of $spawning has spawned by PMIx (process "
+  nothing_is_left
+}
 test_spawned_clients_of_pmix_end_with_their_parents() {
   launch -n 2 "$spawning" 2 crash/wait
   expect_code 137
