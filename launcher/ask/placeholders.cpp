@@ -170,15 +170,16 @@ std::string Placeholders::without_homes(std::string_view text) {
   return out;
 }
 
+std::string Placeholders::address(std::string_view word) {
+  const auto [at, is_new] = addresses_.try_emplace(lower(word), addresses_.size() + 1);
+  return fmt::format("{}-{}", kAddress, at->second);
+}
+
 std::string Placeholders::without_addresses(std::string_view text) {
-  const auto number = [&](std::string_view word) {
-    const auto [at, is_new] = addresses_.try_emplace(lower(word), addresses_.size() + 1);
-    return fmt::format("{}-{}", kAddress, at->second);
-  };
   std::string out;
   for (size_t at = 0; at < text.size();) {
     if (is_dashed_hardware_address(text, at)) {
-      out += number(text.substr(at, 17));
+      out += address(text.substr(at, 17));
       at += 17;
       continue;
     }
@@ -193,13 +194,31 @@ std::string Placeholders::without_addresses(std::string_view text) {
     const size_t after = at + word.size();
     const bool goes_on = after < text.size() && after == end && is_alphanumeric(text[after]);
     if (word.size() > 2 && !is_inside && !goes_on && is_private_address(word)) {
-      out += number(word);
+      out += address(word);
       at += word.size();
     } else {
       const size_t next = std::max(end, at + 1);
-      out += text.substr(at, next - at);
+      const std::string_view rest = text.substr(at, next - at);
+      out += goes_on ? std::string(rest) : without_addresses_of_four(rest);
       at = next;
     }
+  }
+  return out;
+}
+
+// What is no address as a whole may have one behind a colon: "tcp:10.0.0.5:4242".
+std::string Placeholders::without_addresses_of_four(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(':', at), text.size());
+    size_t length = end - at;
+    while (length > 0 && text[at + length - 1] == '.') --length;
+    const std::string_view word = text.substr(at, length);
+    const bool is_address = std::ranges::count(word, '.') == 3 && is_private_address(std::string(word));
+    out += is_address ? address(word) : std::string(word);
+    at += length;
+    out += text.substr(at, std::min(end + 1, text.size()) - at);
+    at = std::min(end + 1, text.size());
   }
   return out;
 }

@@ -43,7 +43,9 @@ class Placeholders {
   const Known* find(std::string_view word);
   std::string without_known_secrets(std::string text) const;
   std::string without_homes(std::string_view text);
+  std::string address(std::string_view word);  // its placeholder
   std::string without_addresses(std::string_view text);
+  std::string without_addresses_of_four(std::string_view text);
   std::string without_names(std::string_view text);
   size_t replace_name(std::string_view text, size_t at, std::string& out);
 

@@ -57,6 +57,8 @@ TEST(Placeholders, AddressesAreReplaced) {
   EXPECT_EQ(hide("link 52:54:00:12:34:56, 52-54-00-12-34-57"), "link ADDR-4, ADDR-5");
   EXPECT_EQ(hide("guid 0c42:a103:0065:1234"), "guid ADDR-6");
   EXPECT_EQ(hide("2001:db8::1 10.0.0.0/24"), "ADDR-7 ADDR-8/24");
+  EXPECT_EQ(hide("tcp:10.0.0.5:4242 inet addr:10.0.0.6 node:10.0.0.5."),
+            "tcp:ADDR-1:4242 inet addr:ADDR-2 node:ADDR-1.");
 }
 
 TEST(Placeholders, WhatIsNoAddressStays) {
