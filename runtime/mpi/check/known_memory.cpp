@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 // Of the sanitizer's run-time library (sanitizer/asan_interface.h), where the program has it: the first byte that must
 // not be touched, or nullptr.
@@ -24,10 +25,14 @@ Error outside_of_memory(const Payload& payload, const char* side) {
     return !outside && ++runs < kMostRuns;
   });
   if (!outside) return {};
+  const auto from_start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(outside) - base);
+  const std::string where = base == 0        ? fmt::format("at the address {}", outside)  // MPI_BOTTOM
+                            : from_start < 0 ? fmt::format("{} bytes before its start", -from_start)
+                                             : fmt::format("{} bytes behind its start", from_start);
   return failure(MPI_ERR_BUFFER,
-                 "{} bytes behind its start the {} buffer leaves the memory that the program has there: it is shorter "
-                 "than count and datatype say, or was freed, as AddressSanitizer knows",
-                 static_cast<int64_t>(reinterpret_cast<uintptr_t>(outside) - base), side);
+                 "{} the {} buffer leaves the memory that the program has there: it is shorter than count and datatype "
+                 "say, or was freed, as AddressSanitizer knows",
+                 where, side);
 }
 
 }  // namespace tutti::mpi
