@@ -21,8 +21,6 @@
 #include "mpi/process/connection.hpp"
 
 namespace tutti::mpi::env {
-namespace {}  // namespace
-
 Error init(int* argc, char*** argv) {
   int provided;
   return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);

@@ -19,8 +19,9 @@ using Swap = std::function<std::string(const std::string& mine)>;
 
 // One object for the whole process, which that chapter sets.
 struct OtherJobs {
-  // Once another job has been met: what else ends when an error ends this job: MPI_ERRORS_ARE_FATAL ends all processes that are connected (the
-  // standard, section 9.3). `owned`: the engine is, by this thread. Tells the others, and does not wait for long.
+  // Set once another job has been met. Ends what else ends with this job: MPI_ERRORS_ARE_FATAL ends all processes that
+  // are connected (the standard, section 9.3). `owned`: the engine is, by this thread. Tells the others, and does not
+  // wait for long.
   std::atomic<void (*)(int code, bool owned)> end{nullptr};
   // An intercommunicator of `local`, whose rank `leader` speaks for it, and of a group that calls the same with the
   // other value of `accepts`: where processes of several jobs are among them, which know each other by other numbers,
