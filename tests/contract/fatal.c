@@ -118,6 +118,13 @@ static void exchange(const char* name) {
     MPI_Irecv(all, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &request);        /* LINE posted */
     if (rank == 1) MPI_Send(counts, 3, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_long */
     MPI_Wait(&request, MPI_STATUS_IGNORE);                             /* LINE truncated */
+  } else if (is(name, "truncated_all")) {
+    MPI_Request each[3];
+    for (int i = 0; i < 3; ++i) {
+      MPI_Irecv(all + 2 * i, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &each[i]);
+      if (rank == 1) MPI_Send(counts, 3, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_each */
+    }
+    MPI_Waitall(3, each, MPI_STATUSES_IGNORE); /* LINE truncated_all */
   } else if (is(name, "free_active")) {
     MPI_Ibarrier(MPI_COMM_WORLD, &request);    /* LINE started */
     if (rank == 1) MPI_Request_free(&request); /* LINE free_active */

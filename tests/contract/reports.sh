@@ -105,6 +105,7 @@ declare -A sentence=(
   [own_block_scatter]="rank 0 sends itself 1 of MPI_INT where it receives 3 of MPI_INT from itself, in MPI_Scatter on $world"
   [number_as_buffer]="rank [012] on [^:]+: MPI_Recv: MPI_IN_PLACE is no memory: .*\(argument buf; the number 1 in the place of an address looks like it\)"
   [count_for_type]="rank [012] on [^:]+: MPI_Bcast: 0x1 is no datatype"
+  [truncated_all]="rank 0 on [^:]+: MPI_Waitall: the message of 12 bytes from rank 1 with tag 4 is longer than the receive buffer of 8 bytes"
   [open_epoch]="rank 1 on [^:]+: MPI_Win_free: the window cannot be freed yet, for the epoch of MPI_Win_lock is open: call MPI_Win_unlock first \(argument win\)"
   [no_target]="rank 1 on [^:]+: MPI_Put: rank 7 is not in a window of 3 ranks \(argument target_rank\)"
   [overlap]="rank 1 on [^:]+: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
@@ -122,6 +123,8 @@ the communicator was made by MPI_Comm_split at fatal.c:"
   [truncated]="rank 0: MPI_Wait\(\) on $world at fatal.c:$(line truncated),
 the operation was started by MPI_Irecv at fatal.c:$(line posted),
 it was sent by rank 1 on [^:]+: MPI_Send\(3 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_long),"
+  [truncated_all]="rank 0: MPI_Waitall\(\) on $world at fatal.c:$(line truncated_all),
+it was sent by rank 1 on [^:]+: MPI_Send\(3 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_each),"
   [scatter_type]="rank 1: MPI_Scatter\(receiving 1 of MPI_FLOAT, root 0\) at fatal.c:$(line scatter_type),"
   [own_block_scatter]="what a rank sends to itself is what it expects from itself; sendcount is how many go to each rank, not to all together"
   [count_for_type]="rank [012]: MPI_Bcast\(4 of no datatype, root 0\)"
@@ -151,3 +154,5 @@ case $case in two_roots*) judge --set "collectives.override=bcast shared" ;; esa
 while read -r wanted; do
   [ -z "$wanted" ] || grep -qE "^  $wanted" "$err" || fail "no line says: $wanted"
 done <<<"${lines[$case]-}"
+# Of several that have failed the first one is told.
+[ "$(grep -c "it was sent by" "$err")" -le 1 ] || fail "senders of more than one message are told"

@@ -8,6 +8,7 @@
 #include "contract/trace.hpp"
 #include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/request/request.hpp"
@@ -92,10 +93,17 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
                           .address = side.caller});
 }
 
+// Of several requests that a call completes it tells of the first one that has failed. Nobody is asked of the others,
+// whose senders may take their time to answer.
+bool another_has_failed() {
+  return static_cast<bool>(error_object());
+}
+
 // Of a message that is too long. Its sender's call is told as well where the job ends: whether the count is wrong,
 // or the type, or which message it is, is seen by both calls alone.
 Error failure_of_truncated(const engine::Outcome& outcome, const Wanted& wanted, AskedFrom from) TUTTI_NOT_PROVEN {
-  if (!wanted.comm.errhandler->ends_job() || from == AskedFrom::in_pass) return failure_of(outcome);
+  if (!wanted.comm.errhandler->ends_job() || from == AskedFrom::in_pass || another_has_failed())
+    return failure_of(outcome);
   engine::Engine& engine = wanted.comm.engine();
   if (from == AskedFrom::unowned) engine.enter();
   mention_both(outcome, wanted, from == AskedFrom::in_receive);
@@ -149,8 +157,11 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, A
                         outcome.source, sent_text(outcome.sent_bytes, outcome.pattern), comm.rank(),
                         amount_text(wanted.count, wanted.type), outcome.tag,
                         comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
-  if (!lenient && !checking.report_only && !comm.errhandler->ends_job()) return error;
+  const bool goes_on = lenient || checking.report_only;
+  if (!goes_on && (!comm.errhandler->ends_job() || another_has_failed())) return error;
   engine::Engine& engine = comm.engine();
+  std::vector<Mention> of_another;  // that has failed: what is told at once, and ends nothing, leaves them
+  if (goes_on) of_another.swap(mentions());
   if (from == AskedFrom::unowned) engine.enter();
   if (from != AskedFrom::in_pass) mention_both(outcome, wanted, from == AskedFrom::in_receive);
   if (lenient)
@@ -158,6 +169,7 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, A
   else if (checking.report_only)
     error = report_alone(std::move(error), &comm);
   if (from == AskedFrom::unowned) engine.leave();
+  if (goes_on) of_another.swap(mentions());
   return error;
 }
 

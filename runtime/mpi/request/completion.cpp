@@ -37,7 +37,7 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
   }
   // Only for collectives does a single completion call set the status' error (section 6.12).
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective) status->MPI_ERROR = error.mpi_class();
-  if (error) {
+  if (error && !error_object()) {  // of several that a call completes it tells of the first one that has failed
     error_object() = Ref<HasErrhandler>(&request.raises_on());
     inventory::mention(handle, "operation");
   }
