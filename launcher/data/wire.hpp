@@ -163,6 +163,12 @@ class Unpacker {
     all ? void(list = std::move(*all)) : spoil();
   }
   bool right() const { return right_ && rest_.empty(); }
+  // What is left is these fields, and nothing else.
+  template <class... T>
+  bool ends_with(T&... last) {
+    ((*this)(last), ...);
+    return right();
+  }
 
  private:
   size_t length() {  // of a text or a list: no element is shorter than a byte

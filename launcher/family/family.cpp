@@ -77,28 +77,24 @@ bool Family::hear(int from, std::string_view word) {
   int code = 0;
   std::string key, data;
   wire::Unpacker unpack(word);
-  const auto right = [&unpack](auto&... fields) {
-    (unpack(fields), ...);
-    return unpack.right();
-  };
   unpack(what);
   switch (what) {
     case KinWord::introduce: {
       NodeTask task;
-      return right(task) && is_consistent(task) && (introduce(from, std::move(task)), true);
+      return unpack.ends_with(task) && is_consistent(task) && (introduce(from, std::move(task)), true);
     }
     case KinWord::launched:
-      return right() && (launched(from), true);
+      return unpack.ends_with() && (launched(from), true);
     case KinWord::failed:
-      return right(code) && (failed(from, code), true);
+      return unpack.ends_with(code) && (failed(from, code), true);
     case KinWord::ask: {
       Ask question;
-      return right(number, question) && (ask(from, number, question), true);
+      return unpack.ends_with(number, question) && (ask(from, number, question), true);
     }
     case KinWord::meet:
-      return right(key, data) && (meet(from, key, data), true);
+      return unpack.ends_with(key, data) && (meet(from, key, data), true);
     case KinWord::answer: {
-      if (!right(number, code, data)) return false;
+      if (!unpack.ends_with(number, code, data)) return false;
       const auto want = wants_.find(number);
       if (want == wants_.end() || want->second.first != from) return true;
       const Asker asker = want->second.second;

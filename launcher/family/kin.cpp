@@ -24,28 +24,24 @@ bool Kin::hear(std::string_view word) {
   int code = 0;
   std::string key, data;
   wire::Unpacker unpack(word);
-  const auto right = [&unpack](auto&... fields) {
-    (unpack(fields), ...);
-    return unpack.right();
-  };
   unpack(what);
   switch (what) {
     case KinWord::learn: {
       NodeTask task;
-      return right(task) && is_consistent(task) && (events_.learned(task), true);
+      return unpack.ends_with(task) && is_consistent(task) && (events_.learned(task), true);
     }
     case KinWord::welcome:
-      return right() && (events_.welcomed(), true);
+      return unpack.ends_with() && (events_.welcomed(), true);
     case KinWord::reply: {
       Reply reply;
-      return right(number, reply) && (events_.replied(number, reply), true);
+      return unpack.ends_with(number, reply) && (events_.replied(number, reply), true);
     }
     case KinWord::met:
-      return right(key, code, data) && (events_.met(key, code, data), true);
+      return unpack.ends_with(key, code, data) && (events_.met(key, code, data), true);
     case KinWord::want:
-      return right(number, code) && (events_.wanted(number, code), true);
+      return unpack.ends_with(number, code) && (events_.wanted(number, code), true);
     case KinWord::end:
-      return right(code) && (events_.ended(code), true);
+      return unpack.ends_with(code) && (events_.ended(code), true);
     default:
       return false;
   }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/os/spawn_words.hpp"
 #include "base/spawned.hpp"
 
 namespace tutti::launcher {
@@ -36,26 +37,6 @@ class Pair {
   int ends_[2];
 };
 
-struct Actions {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  Actions() {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-  }
-  ~Actions() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 // A descriptor that is out of the way of those that the new process has; -1: none is left.
 int out_of_the_way(int fd) {
   return ::fcntl(fd, F_DUPFD_CLOEXEC, kWordsFd + 1);
@@ -67,12 +48,12 @@ Result<KinLauncher> start_kin_launcher(const std::vector<std::string>& arguments
                                        const std::string& spawned_by) {
   Pair kin, words;
   const int kin_end = kin ? out_of_the_way(kin.theirs()) : -1, words_end = words ? out_of_the_way(words.theirs()) : -1;
-  Actions how;
+  SpawnActions how;
   std::vector<std::string> command{"mpirun"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::erase_if(environment, is_of_one_job);
   environment.push_back(std::string(kSpawnedByVariable) + "=" + spawned_by);
-  const std::vector<char*> argv = pointers(command), envp = pointers(environment);
+  const std::vector<char*> argv = pointers_to(command), envp = pointers_to(environment);
 
   ::posix_spawn_file_actions_addopen(&how.files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&how.files, kin_end, kKinFd);

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
+#include "base/os/spawn_words.hpp"
 #include "base/process_sets.hpp"
 #include "base/spawned.hpp"
 #include "mpi/process/parent.hpp"
@@ -92,26 +93,6 @@ std::vector<std::string> environment_for(const std::string& port) {
   return out;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
-struct Actions {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  Actions() {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-  }
-  ~Actions() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
 }  // namespace
 
 Result<std::vector<std::string>> launcher_arguments(const std::vector<Command>& commands, const std::string& nodes) {
@@ -147,9 +128,9 @@ Result<Launched> start_launcher(const std::vector<std::string>& arguments, const
   Socket mine(ends[0]), theirs(ends[1]);
   std::vector<std::string> words{launcher.native()}, variables = environment_for(port);
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const std::vector<char*> argv = pointers(words), envp = pointers(variables);
+  const std::vector<char*> argv = pointers_to(words), envp = pointers_to(variables);
 
-  Actions how;
+  SpawnActions how;
   ::posix_spawn_file_actions_addopen(&how.files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&how.files, theirs.fd(), kLife);
   ::posix_spawn_file_actions_addclosefrom_np(&how.files, kLife + 1);
