@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs one_sided_program's cases on three ranks. Each wrong one ends with one error that says what its line here
 does, the right ones are silent at each level and under stress.
-usage: one_sided.py MPIRUN PROGRAM SOURCE wrong|right [SETTING=VALUE…]"""
+usage: one_sided.py MPIRUN PROGRAM SOURCE,… wrong|right [SETTING=VALUE…]"""
 import re
 import subprocess
 import sys
