@@ -180,12 +180,19 @@ std::string list_jobs(const JobsOptions& options) {
   return "";
 }
 
-std::string list_jobs_of_all(const JobsOptions& options) {
+// `all_answered`: false where the jobs of a user are missing, of which a line has told then.
+std::string list_jobs_of_all(const JobsOptions& options, bool& all_answered) {
   std::string out;
   for (const uid_t user : users_with_jobs()) {
-    const std::string told = told_as(user, [&] { return list_jobs(options); });
-    if (options.form == JobsOptions::Form::json && !out.empty() && !told.empty()) out += ",\n ";
-    out += told;
+    const std::optional<std::string> told = told_as(user, [&] { return list_jobs(options); });
+    if (!told) {
+      all_answered = false;
+      say(Level::error, "the jobs of {} are not listed: they could not be looked at as that user, or not in time",
+          printable(name_of_user(user)));
+      continue;
+    }
+    if (options.form == JobsOptions::Form::json && !out.empty() && !told->empty()) out += ",\n ";
+    out += *told;
   }
   return out;
 }
@@ -209,16 +216,17 @@ int jobs_command(const std::vector<std::string>& arguments) {
       return 1;
     }
   }
-  const std::string told = options->all_users ? list_jobs_of_all(*options) : list_jobs(*options);
+  bool all_answered = true;
+  const std::string told = options->all_users ? list_jobs_of_all(*options, all_answered) : list_jobs(*options);
   if (options->form == JobsOptions::Form::json)
     fmt::print("[{}]\n", told);
-  else if (told.empty() && options->form == JobsOptions::Form::text)
+  else if (told.empty() && all_answered && options->form == JobsOptions::Form::text)
     fmt::print("no job of {} is seen on this machine\n", options->all_users      ? "anybody"
                                                          : options->user.empty() ? "yours"
                                                                                  : printable(options->user));
   else
     std::fputs(told.c_str(), stdout);
-  return 0;
+  return all_answered ? 0 : 1;
 }
 
 }  // namespace tutti::launcher

@@ -76,7 +76,7 @@ std::string name_of_user(uid_t user) {
   return found ? found->pw_name : std::to_string(user);
 }
 
-std::string told_as(uid_t user, const std::function<std::string()>& text) {
+std::optional<std::string> told_as(uid_t user, const std::function<std::string()>& text) {
   Talker talker(kMostTold, Talker::Keep::beginning);
   talker.begin([&] {
     if (become_user(std::to_string(user))) return 1;
@@ -84,7 +84,8 @@ std::string told_as(uid_t user, const std::function<std::string()>& text) {
     return 0;
   });
   Talker::hear({&talker}, kPatience);
-  return talker.exit_code() == 0 ? talker.text() : "";
+  if (talker.exit_code() != 0) return std::nullopt;
+  return talker.text();
 }
 
 }  // namespace tutti::launcher

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ std::vector<uid_t> users_with_jobs();
 // By name, or by number where there is no name.
 std::string name_of_user(uid_t user);
 
-// What `text` returns in a process of its own that has become this user; empty where that fails.
-std::string told_as(uid_t user, const std::function<std::string()>& text);
+// What `text` returns in a process of its own that has become this user; nothing where that fails or takes too long.
+std::optional<std::string> told_as(uid_t user, const std::function<std::string()>& text);
 
 }  // namespace tutti::launcher

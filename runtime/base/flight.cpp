@@ -308,6 +308,11 @@ static bool is_named(uint64_t datatype) {
   return datatype != 0 && datatype != reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL);
 }
 
+static std::string name_of_rank(int rank) {
+  if (rank == MPI_ANY_SOURCE) return "any source";
+  return rank == MPI_PROC_NULL ? "MPI_PROC_NULL" : std::to_string(rank);
+}
+
 std::string description(const CallRecord& call) {
   std::string arguments;
   const auto add = [&](const std::string& text) { arguments += (arguments.empty() ? "" : ", ") + text; };
@@ -327,13 +332,13 @@ std::string description(const CallRecord& call) {
       add(fmt::format("root {}", call.peer));
       break;
     case PeerIs::target:
-      add(fmt::format("target {}", call.peer));
+      add(fmt::format("target {}", name_of_rank(call.peer)));
       break;
     case PeerIs::dest:
-      add(fmt::format("to {}, tag {}", call.peer, call.tag));
+      add(fmt::format("to {}, tag {}", name_of_rank(call.peer), call.tag));
       break;
     case PeerIs::source:
-      add(fmt::format("from {}, {}", call.peer == -1 ? "any source" : std::to_string(call.peer),
+      add(fmt::format("from {}, {}", name_of_rank(call.peer),
                       call.tag == -2 ? "any tag" : fmt::format("tag {}", call.tag)));
       break;
   }

@@ -3,7 +3,9 @@
 // within the record, and prints what is printable.
 #include "launcher/node/look.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -180,6 +182,21 @@ void spoil(Bytes& bytes, std::mt19937_64& random) {
     for (size_t i = at; i < std::min(at + count, all.size()); ++i) all[i] = static_cast<unsigned char>(random());
   }
   if (random() % 4 == 0) bytes.record().calls = extremes[random() % std::size(extremes)];
+}
+
+TEST(Look, RanksWithoutANumberHaveANameInWhatACallIsDescribedAs) {
+  flight::CallRecord call;
+  call.tag = 5;
+  call.marks = static_cast<uint8_t>(flight::PeerIs::dest);
+  call.peer = MPI_PROC_NULL;
+  EXPECT_THAT(flight::description(call), testing::HasSubstr("to MPI_PROC_NULL, tag 5"));
+  call.marks = static_cast<uint8_t>(flight::PeerIs::source);
+  EXPECT_THAT(flight::description(call), testing::HasSubstr("from MPI_PROC_NULL, tag 5"));
+  call.peer = MPI_ANY_SOURCE;
+  EXPECT_THAT(flight::description(call), testing::HasSubstr("from any source, tag 5"));
+  call.marks = static_cast<uint8_t>(flight::PeerIs::target);
+  call.peer = 3;
+  EXPECT_THAT(flight::description(call), testing::HasSubstr("target 3"));
 }
 
 TEST(Look, AnyRecordIsReadToItsEnd) {

@@ -495,6 +495,10 @@ import json, sys
 assert ("nobody", "'"$job"'") in {(job["user"], job["job"]) for job in json.load(sys.stdin)}' || fail "not in its JSON"
   "$build/bin/tutti" jobs --names >names
   ! grep -qxF "$job" names || fail "nobody's job is one of root's"
+  # Who may not become another user, as in a container without that right, is told whose jobs are missing.
+  setpriv --bounding-set=-setuid,-setgid --inh-caps=-setuid,-setgid "$build/bin/tutti" jobs --all-users >out 2>err &&
+    fail "jobs that are missing are no error"
+  said "the jobs of nobody are not listed"
   kill "$launched"
   wait "$launched" || true
 }
