@@ -91,6 +91,24 @@ constexpr ClassText kClasses[] = {
     {MPI_ERR_SESSION, "MPI_ERR_SESSION: invalid session"},
     {MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER: invalid error handler"},
     {MPI_ERR_ABI, "MPI_ERR_ABI: the ABI does not fit"},
+    {MPI_T_ERR_CANNOT_INIT, "MPI_T_ERR_CANNOT_INIT: the tool information interface cannot be initialised"},
+    {MPI_T_ERR_NOT_ACCESSIBLE, "MPI_T_ERR_NOT_ACCESSIBLE: this cannot be reached now"},
+    {MPI_T_ERR_NOT_INITIALIZED, "MPI_T_ERR_NOT_INITIALIZED: the tool information interface is not initialised"},
+    {MPI_T_ERR_NOT_SUPPORTED, "MPI_T_ERR_NOT_SUPPORTED: this is not supported"},
+    {MPI_T_ERR_MEMORY, "MPI_T_ERR_MEMORY: no memory left"},
+    {MPI_T_ERR_INVALID, "MPI_T_ERR_INVALID: invalid use, or a bad value"},
+    {MPI_T_ERR_INVALID_INDEX, "MPI_T_ERR_INVALID_INDEX: invalid index"},
+    {MPI_T_ERR_INVALID_ITEM, "MPI_T_ERR_INVALID_ITEM: invalid index of an item"},
+    {MPI_T_ERR_INVALID_SESSION, "MPI_T_ERR_INVALID_SESSION: invalid session of performance variables"},
+    {MPI_T_ERR_INVALID_HANDLE, "MPI_T_ERR_INVALID_HANDLE: invalid handle"},
+    {MPI_T_ERR_INVALID_NAME, "MPI_T_ERR_INVALID_NAME: nothing has this name"},
+    {MPI_T_ERR_OUT_OF_HANDLES, "MPI_T_ERR_OUT_OF_HANDLES: no handles left"},
+    {MPI_T_ERR_OUT_OF_SESSIONS, "MPI_T_ERR_OUT_OF_SESSIONS: no sessions left"},
+    {MPI_T_ERR_CVAR_SET_NOT_NOW, "MPI_T_ERR_CVAR_SET_NOT_NOW: the control variable cannot be set now"},
+    {MPI_T_ERR_CVAR_SET_NEVER, "MPI_T_ERR_CVAR_SET_NEVER: the control variable cannot be set any more"},
+    {MPI_T_ERR_PVAR_NO_WRITE, "MPI_T_ERR_PVAR_NO_WRITE: the performance variable cannot be written or reset"},
+    {MPI_T_ERR_PVAR_NO_STARTSTOP, "MPI_T_ERR_PVAR_NO_STARTSTOP: the performance variable cannot be started or stopped"},
+    {MPI_T_ERR_PVAR_NO_ATOMIC, "MPI_T_ERR_PVAR_NO_ATOMIC: the performance variable cannot be read and reset at once"},
 };
 
 // Classes and codes that the program adds: numbers after MPI_ERR_LASTCODE.
@@ -159,9 +177,6 @@ AddedCodes& added() {
 
 bool is_standard(int code) {
   return std::any_of(std::begin(kClasses), std::end(kClasses), [code](const ClassText& c) { return c.code == code; });
-}
-bool is_tool_class(int code) {
-  return code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC;
 }
 
 Errhandler& make_predefined(Errhandler::Does does, MPI_Errhandler handle, const char* name) {
@@ -239,7 +254,7 @@ const int* last_used_code() {
 std::string class_string(int code) {
   for (const ClassText& c : kClasses)
     if (c.code == code) return c.text;
-  return is_tool_class(code) ? fmt::format("error {} of the tool information interface", code) : "";
+  return "";
 }
 
 namespace {
@@ -348,7 +363,7 @@ Error call_errhandler_of(HasErrhandler& on, int errorcode, const char* function)
 }
 
 Error error_class(int errorcode, int* errorclass) {
-  if (is_standard(errorcode) || is_tool_class(errorcode)) {
+  if (is_standard(errorcode)) {
     *errorclass = errorcode;
   } else if (const auto mine = added().find(errorcode)) {
     *errorclass = mine->error_class;

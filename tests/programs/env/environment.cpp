@@ -48,6 +48,47 @@ void inquiry() {
 }
 
 #ifndef OTHER_MPI
+// Each error class of the standard, those of the tool information interface too, is its own class and has a text with
+// its name.
+void texts_of_classes() {
+#define CLASS(name) {name, #name}
+  // clang-format off
+  const std::pair<int, const char*> classes[] = {
+    CLASS(MPI_SUCCESS), CLASS(MPI_ERR_BUFFER), CLASS(MPI_ERR_COUNT), CLASS(MPI_ERR_TYPE), CLASS(MPI_ERR_TAG),
+    CLASS(MPI_ERR_COMM), CLASS(MPI_ERR_RANK), CLASS(MPI_ERR_REQUEST), CLASS(MPI_ERR_ROOT), CLASS(MPI_ERR_GROUP),
+    CLASS(MPI_ERR_OP), CLASS(MPI_ERR_TOPOLOGY), CLASS(MPI_ERR_DIMS), CLASS(MPI_ERR_ARG), CLASS(MPI_ERR_UNKNOWN),
+    CLASS(MPI_ERR_TRUNCATE), CLASS(MPI_ERR_OTHER), CLASS(MPI_ERR_INTERN), CLASS(MPI_ERR_PENDING),
+    CLASS(MPI_ERR_IN_STATUS), CLASS(MPI_ERR_ACCESS), CLASS(MPI_ERR_AMODE), CLASS(MPI_ERR_ASSERT),
+    CLASS(MPI_ERR_BAD_FILE), CLASS(MPI_ERR_BASE), CLASS(MPI_ERR_CONVERSION), CLASS(MPI_ERR_DISP),
+    CLASS(MPI_ERR_DUP_DATAREP), CLASS(MPI_ERR_FILE_EXISTS), CLASS(MPI_ERR_FILE_IN_USE), CLASS(MPI_ERR_FILE),
+    CLASS(MPI_ERR_INFO_KEY), CLASS(MPI_ERR_INFO_NOKEY), CLASS(MPI_ERR_INFO_VALUE), CLASS(MPI_ERR_INFO),
+    CLASS(MPI_ERR_IO), CLASS(MPI_ERR_KEYVAL), CLASS(MPI_ERR_LOCKTYPE), CLASS(MPI_ERR_NAME),
+    CLASS(MPI_ERR_NO_MEM), CLASS(MPI_ERR_NOT_SAME), CLASS(MPI_ERR_NO_SPACE), CLASS(MPI_ERR_NO_SUCH_FILE),
+    CLASS(MPI_ERR_PORT), CLASS(MPI_ERR_QUOTA), CLASS(MPI_ERR_READ_ONLY), CLASS(MPI_ERR_RMA_ATTACH),
+    CLASS(MPI_ERR_RMA_CONFLICT), CLASS(MPI_ERR_RMA_RANGE), CLASS(MPI_ERR_RMA_SHARED), CLASS(MPI_ERR_RMA_SYNC),
+    CLASS(MPI_ERR_SERVICE), CLASS(MPI_ERR_SIZE), CLASS(MPI_ERR_SPAWN), CLASS(MPI_ERR_UNSUPPORTED_DATAREP),
+    CLASS(MPI_ERR_UNSUPPORTED_OPERATION), CLASS(MPI_ERR_WIN), CLASS(MPI_ERR_RMA_FLAVOR),
+    CLASS(MPI_ERR_PROC_ABORTED), CLASS(MPI_ERR_VALUE_TOO_LARGE), CLASS(MPI_ERR_SESSION),
+    CLASS(MPI_ERR_ERRHANDLER), CLASS(MPI_ERR_ABI), CLASS(MPI_T_ERR_CANNOT_INIT),
+    CLASS(MPI_T_ERR_NOT_ACCESSIBLE), CLASS(MPI_T_ERR_NOT_INITIALIZED), CLASS(MPI_T_ERR_NOT_SUPPORTED),
+    CLASS(MPI_T_ERR_MEMORY), CLASS(MPI_T_ERR_INVALID), CLASS(MPI_T_ERR_INVALID_INDEX),
+    CLASS(MPI_T_ERR_INVALID_ITEM), CLASS(MPI_T_ERR_INVALID_SESSION), CLASS(MPI_T_ERR_INVALID_HANDLE),
+    CLASS(MPI_T_ERR_INVALID_NAME), CLASS(MPI_T_ERR_OUT_OF_HANDLES), CLASS(MPI_T_ERR_OUT_OF_SESSIONS),
+    CLASS(MPI_T_ERR_CVAR_SET_NOT_NOW), CLASS(MPI_T_ERR_CVAR_SET_NEVER), CLASS(MPI_T_ERR_PVAR_NO_WRITE),
+    CLASS(MPI_T_ERR_PVAR_NO_STARTSTOP), CLASS(MPI_T_ERR_PVAR_NO_ATOMIC),
+  };
+  // clang-format on
+#undef CLASS
+  for (const auto& [code, name] : classes) {
+    int found = -1, length = 0;
+    char text[MPI_MAX_ERROR_STRING];
+    OK(MPI_Error_class(code, &found));
+    CHECK_EQ(found, code);
+    OK(MPI_Error_string(code, text, &length));
+    CHECK(std::string(text).rfind(name + std::string(": "), 0) == 0 && length == static_cast<int>(std::strlen(text)));
+  }
+}
+
 // It is made as MPI_INFO_ENV was by MPI_Init, with the arguments that it is given.
 void created_environment(int argc, char** argv) {
   const auto value_of = [](MPI_Info info, const char* key) {
@@ -253,6 +294,7 @@ int main(int argc, char** argv) {
     inquiry();
 #ifndef OTHER_MPI
     created_environment(argc, argv);
+    texts_of_classes();
 #endif
     clocks();
     memory();
