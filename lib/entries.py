@@ -283,6 +283,8 @@ class Call:
             kind = f", Entry::Recorded{{{' | '.join(mark for mark, _ in early)}}}"
         elif makes(self.function):
             kind = ", Entry::making"
+        elif any(p.or_any for p in self.function.parameters):
+            kind = ", Entry::choosing"
         return f"  Entry entry(kNumber, caller_{kind});\n" + self.rest(notes, early)
 
     def invocation(self):

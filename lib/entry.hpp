@@ -88,6 +88,8 @@ class Entry {
   static constexpr uint8_t kData = flight::kData, kOtherData = flight::kOtherData, kOp = flight::kOp;
   static constexpr uint8_t peer(flight::PeerIs is) { return static_cast<uint8_t>(is); }
   enum Making { making };
+  // The flight record keeps no such call, and time may decide what it finds (MPI_Iprobe): strict tells where it is.
+  enum Choosing { choosing };
   Entry(int function, const void* caller) : function_(function), caller_(caller) { count_call(function); }
   [[gnu::always_inline]] Entry(int function, const void* caller, Recorded told)
       : function_(function),
@@ -99,6 +101,10 @@ class Entry {
       mpi::set_here(place());
   }
   Entry(int function, const void* caller, Making) : Entry(function, caller) { mpi::set_here(place()); }
+  Entry(int function, const void* caller, Choosing) : Entry(function, caller) {
+    if (mpi::checking.keeps_what_is_gone) [[unlikely]]
+      mpi::set_here(place());
+  }
   [[gnu::always_inline]] ~Entry() {
     if (record_) flight::end(*record_);
   }

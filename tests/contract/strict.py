@@ -42,6 +42,7 @@ NOTES = [
     ("race_any_tag", 3, ["race: .* MPI_Recv at LINE(race_any_tag)"]),
     ("race_once", 3, ["race: .* MPI_Irecv at LINE(race_once)"]),
     ("race_probe", 3, ["race: .* MPI_Probe at LINE(race_probe)"]),
+    ("race_iprobe", 3, ["race: .* MPI_Iprobe at LINE(race_iprobe)"]),
     ("race_posted", 3, ["race: .* MPI_Irecv at LINE(race_posted).*: ranks 1 and 2 have each sent one"]),
     ("race_posted", 4, ["race: .* MPI_Irecv at LINE(race_posted)"]),
     ("unready", 2, ["not ready: MPI_Recv at LINE(unready), .* a message of MPI_Rsend .* rank 1\\): from rank 0 with tag 1 on MPI_COMM_WORLD"]),

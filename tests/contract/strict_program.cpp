@@ -176,6 +176,17 @@ const Cases own_cases{
          recv(status.MPI_SOURCE);
        }
      }},
+    {"race_iprobe",  // a call that the flight record does not keep
+     [] {
+       if (rank > 0) send(0);
+       MPI_Barrier(world);
+       MPI_Status status;
+       for (int i = 1, there = 0; rank == 0 && i < size; there = 0, ++i) {
+         while (!there)
+           MPI_Iprobe(MPI_ANY_SOURCE, 1, world, &there, &status);  // LINE race_iprobe
+         recv(status.MPI_SOURCE);
+       }
+     }},
     {"race_takes_the_other",  // the first receive may take what the second one wants
      [] {
        if (rank > 0) send(0);
