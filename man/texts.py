@@ -274,11 +274,18 @@ def meaning(page, parameter, texts):
 
 # ---------------------------------------------------------------- what is not there
 
+def calls(example, name):
+    path = TEXTS / "examples" / example
+    return not path.exists() or re.search(rf"\b{name}\b", path.read_text())
+
+
 def missing(found):
     """What a reader would not find: one line each; and examples that no page shows."""
     texts, out = argument_texts(), []
     shown = {page.one("example"): name for name, page in found.items() if page.one("example")}
     out += [f"{name} has no example {file}" for file, name in shown.items() if not (TEXTS / "examples" / file).exists()]
+    out += [f"{name} is not called by its example {page.one('example')}" for name, page in found.items()
+            if page.one("example") and not calls(page.one("example"), name)]
     out += [f"examples/{path.name} stands on no page" for path in sorted((TEXTS / "examples").glob("*.c")) if
             path.name not in shown]
     for function in base_functions():
