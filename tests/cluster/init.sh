@@ -37,7 +37,7 @@ fi
 touch "$bed/waits.$name"
 until [ -e "$bed/connected.$name" ]; do sleep 0.01; done
 /usr/sbin/sshd -D -e -f /dev/null -h "$bed/host_key" -oUsePAM=no -oStrictModes=no -oPermitRootLogin=yes \
-  -oAuthorizedKeysFile="$bed/id.pub" -oMaxStartups=200 -oPidFile=none &
+  -oAuthorizedKeysFile="$bed/id.pub .ssh/authorized_keys" -oMaxStartups=200 -oPidFile=none &
 echo $! >/run/sshd.pid
 wait || true
 exec sleep infinity  # a node without a sshd is still a node

@@ -36,8 +36,12 @@ RIGHT = {
     "change": page("text f", "1\n2\n3") + page("diff f", " 1\n-2\n+two") + console("$ cat f\n1\ntwo\n3"),
     "script": page("sh", "mkdir x\ncd x") + console("$ pwd\n/home/you/x"),
     "before": console("$ cat made\nx", "before: echo x >made"),
-    "not run": console("$ nothing_of_this_name", "not run: why\n   not"),
+    "not run": console("$ nothing_of_this_name", "not run: as the test docs.harness\n   says"),
     "missing": console("$ nothing_of_this_name", "needs nothing_of_this_name"),
+    "cluster": console("$ nothing_of_this_name", "cluster slurm"),
+    "asked": page("sh", "read -p 'Enter a name: ' name </dev/tty && [ -z \"$name\" ]\nread -p 'password: ' it && [ $it = secret ]\n"
+                  "read -p 'Sure (yes/no)? ' it && [ $it = yes ]", "asked"),
+    "beside the tests": console("$ ls $__tests | grep -x run_pages.py\nrun_pages.py"),
     "long": console("$ false && nothing\nx", "long"),
 }
 WRONG = {
@@ -50,7 +54,9 @@ WRONG = {
     "part, in a line": console("$ echo 12\n1", "part"),
     "no such lines": page("text f", "1\n2") + page("diff f", " 2\n-1"),
     "lines that are there twice": page("text f", "1\n1") + page("diff f", "-1"),
-    "no such block": console("$ true", "not run: as in README.md"),
+    "no such block": console("$ true", "not run: as in README.md, which the test docs.front_page runs"),
+    "no such cluster": console("$ true", "cluster of clouds"),
+    "wrong answer": page("sh", "read -p 'Which? ' it </dev/tty & wait; read -p 'password: ' it && [ $it = other ]", "asked"),
     "script that fails": page("sh", "false\ntrue"),
     "no such file": console("$ cat made", "before: echo x >made; false"),
     "does not end": console("$ sleep 100", "timeout 0.5"),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""Runs the commands that a page shows, in their order, and compares what is printed with the page.
-usage: run_pages.py [--long] [--update] [--list] PREFIX PAGE...
+usage: run_pages.py [--long] [--update] [--list] [--cluster=WORD] [--home=FOLDER] PREFIX PAGE...
 PREFIX is an installation or a build tree (its bin comes first in PATH). A page is a Markdown file, or a manual page, of which
 the section EXAMPLES is read. --long (or TUTTI_LONG=1) runs also what takes long, --list runs nothing and says what each page
 has, and --update writes what was printed into the Markdown page wherever that differs: read the change before you believe it.
+--cluster runs the blocks that are marked 'cluster WORD' and no others; a test of tests/cluster does so on nodes of its own.
+--home is the page's folder, where it is another one than a new folder in $TMPDIR.
 
 A page has a folder of its own, which is also its HOME, and one shell (bash) from its first block to its last: what cd, export
 and variables do lasts, and $? is that of the command before.
@@ -35,12 +37,14 @@ A comment directly above a block says what else is to be known of it; words are 
                                    one goes on behind what follows; what the page shows below it comes at some time
     <!-- test: own job -->         'tutti why' is told which job, since beside the page's there may be others of this user
     <!-- test: other nodes -->     ssh reaches node2 to node9, which all are this machine, with the page's folder as home
+    <!-- test: cluster slurm -->   needs a cluster: the test cluster.pages_slurm runs it, and not the test of the page
+    <!-- test: asked -->           whoever types this is asked something, and answers by Enter, by 'yes', or by the password 'secret'
     <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
     <!-- test: long -->            takes more than a second or two: run only with --long
     <!-- test: needs gfortran -->  skipped where there is no such program
     <!-- test: not run: REASON --> skipped always; the reason is told at the end. Keep these few.
     <!-- test: not run: as in README.md, … --> likewise, and the same block must stand in that file
-    <!-- test: before: COMMAND --> run first, in the same shell, unseen by the reader. It must succeed.
+    <!-- test: before: COMMAND --> run first, in the same shell, unseen by the reader. It must succeed. $__tests is this folder.
 
 Some of these may stand above each other. What is skipped is counted and listed at the end of every run."""
 import dataclasses
@@ -58,6 +62,7 @@ import sys
 import tempfile
 import time
 
+TESTS = pathlib.Path(__file__).resolve().parent
 MARK = re.compile(r"^<!-- test: (.*?) -->$", re.DOTALL)
 ALIKE = [
     (re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|min|seconds)\b"), "<time>"),
@@ -67,6 +72,8 @@ ALIKE = [
     (re.compile(r"\b0x[0-9a-f]+\b"), "<address>"),
     (re.compile(r"\basleep in \w+(?: of [^ ;]+)?"), "asleep"),
 ]
+# The tests test_pages_WORD of tests/cluster/page_tests.sh.
+CLUSTERS = ("keys", "slurm", "root")
 NOTICE = re.compile(r"^\[\d+\][-+ ]  (Running|Done|Exit|Terminated|Killed|Interrupt|Quit)\b")
 SOON = 20
 SECONDS = 60
@@ -110,9 +117,11 @@ def add_mark(block, mark, where):
     else:
         block.words += [word.strip() for word in mark.split(",")]
     for word in block.words:
-        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "behind", "own job",
-                                                                "other nodes", "long"):
+        if word.split()[0] not in ("needs", "timeout", "cluster") and word not in (
+                "any order", "part", "soon", "later", "behind", "own job", "other nodes", "long", "asked"):
             raise Wrong(f"{where}: '{word}' is no mark")
+        if word.startswith("cluster ") and word.split()[1] not in CLUSTERS:
+            raise Wrong(f"{where}: there is no test cluster.pages_{word.split()[1]}")
 
 
 def blocks_of_markdown(path):
@@ -207,6 +216,7 @@ class Shell:
         # The jobs of ranks whose home is the page's folder.
         self.send("__job() { grep -lzsxF \"HOME=$HOME\" /proc/[0-9]*/environ | xargs -r grep -hzsao 'TUTTI_JOB=.*' | "
                   "tr '\\0' '\\n' | sed -n 's/TUTTI_JOB=//p' | sort -u; }")
+        self.send(f"__tests={shlex.quote(str(TESTS))}")
         self.send(f"set -m; __said() {{ printf '\\n{self.end} %s\\n' \"$1\"; }}; __status=0")
 
     def send(self, text):
@@ -286,8 +296,9 @@ def same(expected, printed, block):
 
 
 class Page:
-    def __init__(self, path, prefix, is_long, update):
+    def __init__(self, path, prefix, is_long, update, cluster="", home=None):
         self.path, self.prefix, self.is_long, self.update = path, prefix, is_long, update
+        self.cluster, self.given_home = cluster, home
         self.blocks = (blocks_of_markdown if path.suffix == ".md" else blocks_of_manual)(path)
         self.faults, self.skipped, self.changes = [], [], []
         self.ran = 0
@@ -298,11 +309,14 @@ class Page:
             elif block.language != "sh" and any(line.startswith("$ ") for line in block.text):
                 raise Wrong(f"{where}: commands stand in blocks of console or sh")
             if copied := re.match(r"as in ([\w/.-]+)\b", block.not_run):
-                original = pathlib.Path(__file__).parents[2] / copied[1].rstrip(".")
+                original = TESTS.parents[1] / copied[1].rstrip(".")
                 if "\n".join(block.text) not in original.read_text():
                     raise Wrong(f"{where}: {copied[1]} has another block")
 
     def why_not(self, block):
+        cluster = block.value("cluster")
+        if cluster and not self.cluster:
+            return f"the test cluster.pages_{cluster[0]} runs it"
         missing = [name for name in block.value("needs") if not shutil.which(name, path=self.environment["PATH"])]
         if block.not_run:
             return block.not_run
@@ -316,12 +330,12 @@ class Page:
         return re.sub(rf"(?<![\w.-]){re.escape(socket.gethostname())}(?![\w-])", "node1", printed)
 
     def run(self):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="page."))
+        self.home = self.given_home or pathlib.Path(tempfile.mkdtemp(prefix="page."))
         kept = {name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR", "USER", "LOGNAME", "TERM")}
         self.environment = {**kept, "HOME": str(self.home), "LC_ALL": "C.UTF-8", "TERM": "dumb",
                             "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-        if any(block.has("other nodes") for block in self.blocks):
-            self.environment["PATH"] = f"{pathlib.Path(__file__).parent.resolve()}/nodes:{self.environment['PATH']}"
+        if not self.cluster and any(block.has("other nodes") for block in self.blocks):
+            self.environment["PATH"] = f"{TESTS}/nodes:{self.environment['PATH']}"
         self.shell = Shell(self.home, self.environment)
         try:
             for block in self.blocks:
@@ -329,7 +343,8 @@ class Page:
                     break
         finally:
             self.shell.close()
-            shutil.rmtree(self.home, ignore_errors=True)
+            if not self.given_home:
+                shutil.rmtree(self.home, ignore_errors=True)
         if self.update and self.changes:
             self.write()
 
@@ -344,6 +359,8 @@ class Page:
             (self.home / block.name).write_text("\n".join(block.text) + "\n")
         if block.language not in ("console", "sh"):
             return True
+        if self.cluster and self.cluster not in block.value("cluster"):
+            return True
         reason = self.why_not(block)
         if reason:
             self.skipped.append(f"{self.path}:{block.line}: {reason}")
@@ -356,7 +373,10 @@ class Page:
                 return False
         if block.language == "sh":
             self.ran += 1
-            printed, code = self.shell.run("\n".join(block.text), seconds, is_script=True)
+            text = "\n".join(block.text)
+            if block.has("asked"):
+                text = f"python3 $__tests/typist.py bash -ec {shlex.quote(text)}"
+            printed, code = self.shell.run(text, seconds, is_script=True)
             if code != 0:
                 how = "did not end" if code is None else f"exited with {code}"
                 self.faults.append(f"{self.path}:{block.line}: a command {how}:\n{printed}")
@@ -420,9 +440,10 @@ class Page:
 
 def main():
     arguments = sys.argv[1:]
-    options = {word for word in arguments if word.startswith("--")}
+    values = dict(word[2:].split("=", 1) for word in arguments if re.match("--(cluster|home)=", word))
+    options = {word for word in arguments if word.startswith("--") and "=" not in word}
     names = [word for word in arguments if not word.startswith("--")]
-    if options - {"--long", "--update", "--list"} or len(names) < 2:
+    if options - {"--long", "--update", "--list"} or len(names) < 2 or values.get("cluster", "keys") not in CLUSTERS:
         print(__doc__, file=sys.stderr)
         return 2
     prefix = pathlib.Path(names[0]).resolve()
@@ -433,7 +454,8 @@ def main():
     is_bad = False
     for name in names[1:]:
         try:
-            page = Page(pathlib.Path(name), prefix, is_long, "--update" in options)
+            page = Page(pathlib.Path(name), prefix, is_long, "--update" in options, values.get("cluster", ""),
+                        pathlib.Path(values["home"]) if "home" in values else None)
             if "--list" not in options:
                 page.run()
         except Wrong as wrong:
@@ -449,7 +471,7 @@ def main():
         print("\n\n".join(page.faults))
         print(f"{name}: {page.ran} of {count} commands run, {len(page.faults)} wrong, {len(page.skipped)} blocks skipped",
               *page.skipped, sep="\n  ")
-        is_bad = is_bad or bool(page.faults)
+        is_bad = is_bad or bool(page.faults) or bool(page.cluster and not page.ran)
     return int(is_bad)
 
 
