@@ -39,6 +39,7 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: other nodes -->     ssh reaches node2 to node9, which all are this machine, with the page's folder as home
     <!-- test: cluster slurm -->   needs a cluster: the test cluster.pages_slurm runs it, and not the test of the page
     <!-- test: asked -->           whoever types this is asked something, and answers by Enter, by 'yes', or by the password 'secret'
+    <!-- test: podman -->          podman has an image 'tutti', with the machine's programs and Tutti inside; skipped where it runs none
     <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
     <!-- test: long -->            takes more than a second or two: run only with --long
     <!-- test: needs gfortran -->  skipped where there is no such program
@@ -49,6 +50,7 @@ A comment directly above a block says what else is to be known of it; words are 
 Some of these may stand above each other. What is skipped is counted and listed at the end of every run."""
 import dataclasses
 import difflib
+import functools
 import os
 import pathlib
 import re
@@ -118,7 +120,7 @@ def add_mark(block, mark, where):
         block.words += [word.strip() for word in mark.split(",")]
     for word in block.words:
         if word.split()[0] not in ("needs", "timeout", "cluster") and word not in (
-                "any order", "part", "soon", "later", "behind", "own job", "other nodes", "long", "asked"):
+                "any order", "part", "soon", "later", "behind", "own job", "other nodes", "long", "asked", "podman"):
             raise Wrong(f"{where}: '{word}' is no mark")
         if word.startswith("cluster ") and word.split()[1] not in CLUSTERS:
             raise Wrong(f"{where}: there is no test cluster.pages_{word.split()[1]}")
@@ -322,7 +324,17 @@ class Page:
             return block.not_run
         if missing:
             return f"{missing[0]} is not here"
-        return "takes long" if block.has("long") and not self.is_long else ""
+        if block.has("long") and not self.is_long:
+            return "takes long"
+        return self.why_no_podman() if block.has("podman") else ""
+
+    @functools.cache
+    def why_no_podman(self):
+        """Makes the image, the first time that it is asked."""
+        if os.getuid() != 0 or not shutil.which("podman", path="/usr/local/bin:/usr/bin:/bin"):
+            return "podman is not here, or only for others than root"
+        made = subprocess.run([TESTS / "containers" / "make_image.sh"], env=self.environment, cwd=self.home, capture_output=True, text=True)
+        return "" if made.returncode == 0 else f"podman runs no container here: {made.stderr.strip()}"
 
     def on_the_page(self, printed):
         for here, there in ((str(self.home), "/home/you"), (str(self.prefix), "/opt/tutti")):
@@ -336,6 +348,9 @@ class Page:
                             "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
         if not self.cluster and any(block.has("other nodes") for block in self.blocks):
             self.environment["PATH"] = f"{TESTS}/nodes:{self.environment['PATH']}"
+        if any(block.has("podman") for block in self.blocks):
+            self.environment["PATH"] = f"{TESTS}/containers:{self.environment['PATH']}"
+            self.environment["MACHINE_INSIDE"] = "1"
         self.shell = Shell(self.home, self.environment)
         try:
             for block in self.blocks:

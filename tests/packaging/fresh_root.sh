@@ -24,6 +24,15 @@ say "dpkg-buildpackage"
 offline sh -c 'cd /src && dpkg-buildpackage -us -uc -b' >"$work/deb.log" 2>&1 || { tail -40 "$work/deb.log"; fail "the Debian packages do not build"; }
 grep -q 'Building C.* tests/' "$work/deb.log" && fail "the Debian packages build tests"
 
+# --- an image of them, as docs/containers.md says
+
+if [ $suite = bookworm ]; then
+  say "the image of packaging/container"
+  status=0
+  bash "$(dirname "$0")/image.sh" "$source_dir" "$root_tar" "$root"/tutti_*.deb "$root"/tutti-dev_*.deb || status=$?
+  [ $status = 0 ] || [ $status = 77 ] || fail "the container's image"
+fi
+
 # --- README's way, with README's packages
 
 say "README's Install"

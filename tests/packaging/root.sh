@@ -37,7 +37,8 @@ inside() {
 offline() { inside none "$@"; }
 install() { offline apt-get -q -y -o Dpkg::Use-Pty=0 install --no-download --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -30 "$work/apt.log"; fail "cannot install $*"; }; }
 
-# make_root SUITE PACKAGE…: the root $root of that release, below $work, with the packages at hand and not installed.
+# make_root SUITE PACKAGE…: the root $root of that release, below $work, with the packages at hand and not installed. It
+# stays as $root_tar.
 make_root() {
   local suite=$1 key mirror
   shift
@@ -45,9 +46,10 @@ make_root() {
   root=$work/root
   trap 'rm -rf --one-file-system "$work"' EXIT
   key=$(echo $suite "$@" | sha256sum | cut -c1-16)
-  if [ -e "$cache/root-$key.tar" ]; then
+  root_tar=$cache/root-$key.tar
+  if [ -e "$root_tar" ]; then
     mkdir "$root"
-    tar -C "$root" -xf "$cache/root-$key.tar"
+    tar -C "$root" -xf "$root_tar"
     return
   fi
   say "fetching packages of $suite into $cache"
@@ -59,6 +61,6 @@ make_root() {
   inside network apt-get -q -y install --download-only --no-install-recommends "$@" >"$work/apt.log" 2>&1 ||
     { tail -5 "$work/apt.log"; fail "the packages cannot be fetched: is one of them misspelt in debian/control?"; }
   mkdir -p "$cache"
-  tar -C "$root" --one-file-system -cf "$cache/root-$key.tar.part" .
-  mv "$cache/root-$key.tar.part" "$cache/root-$key.tar"
+  tar -C "$root" --one-file-system -cf "$root_tar.part" .
+  mv "$root_tar.part" "$root_tar"
 }
