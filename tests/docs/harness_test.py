@@ -55,6 +55,7 @@ WRONG = {
     "no such lines": page("text f", "1\n2") + page("diff f", " 2\n-1"),
     "lines that are there twice": page("text f", "1\n1") + page("diff f", "-1"),
     "no such block": console("$ true", "not run: as in README.md, which the test docs.front_page runs"),
+    "no test is named": console("$ true", "not run: it is hard"),
     "no such cluster": console("$ true", "cluster of clouds"),
     "wrong answer": page("sh", "read -p 'Which? ' it </dev/tty & wait; read -p 'password: ' it && [ $it = other ]", "asked"),
     "script that fails": page("sh", "false\ntrue"),

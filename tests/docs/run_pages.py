@@ -43,7 +43,7 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
     <!-- test: long -->            takes more than a second or two: run only with --long
     <!-- test: needs gfortran -->  skipped where there is no such program
-    <!-- test: not run: REASON --> skipped always; the reason is told at the end. Keep these few.
+    <!-- test: not run: REASON --> skipped always; the reason is told at the end, and names the test that runs it. Keep these few.
     <!-- test: not run: as in README.md, … --> likewise, and the same block must stand in that file
     <!-- test: before: COMMAND --> run first, in the same shell, unseen by the reader. It must succeed. $__tests is this folder.
 
@@ -76,6 +76,7 @@ ALIKE = [
 ]
 # The tests test_pages_WORD of tests/cluster/page_tests.sh.
 CLUSTERS = ("keys", "slurm", "root")
+TEST_NAME = re.compile(r"\b(?:docs|packaging|cluster|man|io)\.[\w-]+")
 NOTICE = re.compile(r"^\[\d+\][-+ ]  (Running|Done|Exit|Terminated|Killed|Interrupt|Quit)\b")
 SOON = 20
 SECONDS = 60
@@ -114,6 +115,8 @@ class Command:
 def add_mark(block, mark, where):
     if mark.startswith("not run:"):
         block.not_run = " ".join(mark[8:].split())
+        if not TEST_NAME.search(block.not_run):
+            raise Wrong(f"{where}: no test is named that runs this block")
     elif mark.startswith("before:"):
         block.before.append(mark[7:].strip())
     else:
@@ -311,9 +314,17 @@ class Page:
             elif block.language != "sh" and any(line.startswith("$ ") for line in block.text):
                 raise Wrong(f"{where}: commands stand in blocks of console or sh")
             if copied := re.match(r"as in ([\w/.-]+)\b", block.not_run):
-                original = TESTS.parents[1] / copied[1].rstrip(".")
-                if "\n".join(block.text) not in original.read_text():
-                    raise Wrong(f"{where}: {copied[1]} has another block")
+                self.hold_equal(block, where, TESTS.parents[1] / copied[1].rstrip("."))
+
+    @staticmethod
+    def hold_equal(block, where, original):
+        """A copy may be left out where its original is run."""
+        text = "\n".join(block.text)
+        holding = [other for other in blocks_of_markdown(original) if text in "\n".join(other.text)]
+        if not holding:
+            raise Wrong(f"{where}: {original.name} has another block")
+        if holding[0].not_run.startswith("as in"):
+            raise Wrong(f"{where}: the block in {original.name} is not run either")
 
     def why_not(self, block):
         cluster = block.value("cluster")
