@@ -24,7 +24,8 @@ int main(void) {
   if (chain != MPI_COMM_NULL) { /* ranks behind the third have none */
     MPI_Comm_rank(chain, &rank);
     if (rank == 0)
-      printf("%d entries: both ends tell of each edge\n", entries_of(chain));
+      printf("%d entries: both ends tell of each edge\n",
+             entries_of(chain));
     MPI_Comm_free(&chain);
   }
   MPI_Finalize();
