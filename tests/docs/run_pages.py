@@ -81,6 +81,11 @@ NOTICE = re.compile(r"^\[\d+\][-+ ]  (Running|Done|Exit|Terminated|Killed|Interr
 SOON = 20
 SECONDS = 60
 
+# A shell that starts a job behind it lets that ignore the keys, and so would all that is started here.
+for key in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(key) == signal.SIG_IGN:
+        signal.signal(key, signal.SIG_DFL)
+
 
 class Wrong(Exception):
     """The page itself is at fault."""
