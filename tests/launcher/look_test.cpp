@@ -3,7 +3,6 @@
 // within the record, and prints what is printable.
 #include "launcher/node/look.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
 
 #include "base/flight_files.hpp"
 #include "base/printable.hpp"
@@ -187,16 +187,15 @@ void spoil(Bytes& bytes, std::mt19937_64& random) {
 TEST(Look, RanksWithoutANumberHaveANameInWhatACallIsDescribedAs) {
   flight::CallRecord call;
   call.tag = 5;
-  call.marks = static_cast<uint8_t>(flight::PeerIs::dest);
-  call.peer = MPI_PROC_NULL;
-  EXPECT_THAT(flight::description(call), testing::HasSubstr("to MPI_PROC_NULL, tag 5"));
-  call.marks = static_cast<uint8_t>(flight::PeerIs::source);
-  EXPECT_THAT(flight::description(call), testing::HasSubstr("from MPI_PROC_NULL, tag 5"));
-  call.peer = MPI_ANY_SOURCE;
-  EXPECT_THAT(flight::description(call), testing::HasSubstr("from any source, tag 5"));
-  call.marks = static_cast<uint8_t>(flight::PeerIs::target);
-  call.peer = 3;
-  EXPECT_THAT(flight::description(call), testing::HasSubstr("target 3"));
+  const auto told = [&](flight::PeerIs is, int peer, const char* text) {
+    call.marks = static_cast<uint8_t>(is);
+    call.peer = peer;
+    return flight::description(call).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(told(flight::PeerIs::dest, MPI_PROC_NULL, "to MPI_PROC_NULL, tag 5"));
+  EXPECT_TRUE(told(flight::PeerIs::source, MPI_PROC_NULL, "from MPI_PROC_NULL, tag 5"));
+  EXPECT_TRUE(told(flight::PeerIs::source, MPI_ANY_SOURCE, "from any source, tag 5"));
+  EXPECT_TRUE(told(flight::PeerIs::target, 3, "target 3"));
 }
 
 TEST(Look, AnyRecordIsReadToItsEnd) {
