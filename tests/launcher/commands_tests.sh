@@ -256,7 +256,7 @@ zpty -w -n shell "$2"$'\t'
 sleep 1
 zpty -w shell ' #end'
 said=
-for i in {1..40}; do
+for i in {1..400}; do
   zpty -r -t shell part && said+=$part
   [[ $said == *'#end'* ]] && break
   sleep 0.1
