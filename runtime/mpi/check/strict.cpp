@@ -82,8 +82,8 @@ class UsesOf {
   // Of a neighbourhood collective; nothing is read or written for an edge that leads nowhere.
   void add_edges() {
     const coll::Edges& edges = *call_.edges;
-    if (row_.input == Holds::block) {
-      in(call_.in_count);
+    if (row_.input == Holds::block) {  // one for all of them, and for nobody if there is none
+      if (std::ranges::any_of(edges.destinations, [](int peer) { return peer != coll::kNobody; })) in(call_.in_count);
     } else {
       along(edges.destinations, call_.in, call_.in_count, call_.in_counts, call_.in_displacements, call_.in_layout,
             call_.in_layouts, false);

@@ -258,6 +258,27 @@ void overlapping_entries(Judge& judge) {
   OK(MPI_Type_free(&columns));
 }
 
+// Nothing is read of a buffer that is for neighbours, where there is none: others may use it.
+void for_no_neighbors(Judge& judge) {
+  int* const at = in;
+  for (const bool lonely : {true, false}) {
+    MPI_Comm line;
+    const int length = 1, wraps = !lonely;  // a rank alone in its line, which is its own neighbour where that wraps
+    MPI_Request used;
+    OK(MPI_Cart_create(MPI_COMM_SELF, 1, &length, &wraps, 0, &line));
+    OK(MPI_Comm_set_errhandler(line, MPI_ERRORS_RETURN));
+    OK(MPI_Irecv(at, 4, MPI_INT, 0, 66, self, &used));
+    const int code = MPI_Neighbor_allgather(at, 4, MPI_INT, out, 4, MPI_INT, line);
+    if (lonely)
+      judge.right("a buffer for no neighbors", "MPI_Neighbor_allgather", code);
+    else
+      judge.wrong("a buffer for neighbors", "MPI_Neighbor_allgather", code, MPI_ERR_BUFFER, "shares bytes");
+    OK(MPI_Send(out, 4, MPI_INT, 0, 66, self));
+    OK(MPI_Wait(&used, MPI_STATUS_IGNORE));
+    OK(MPI_Comm_free(&line));
+  }
+}
+
 // Of operations on windows: until a call says that they are complete here.
 void overlapping_on_windows(Judge& judge) {
   static int shown[64];
@@ -380,6 +401,7 @@ void overlapping_on_windows(Judge& judge) {
 void buffers(Judge& judge, bool strict) {
   truncated(judge);
   if (strict) overlapping(judge);
+  if (strict) for_no_neighbors(judge);
   if (strict) asked_about(judge);
   if (strict) sent_too_late(judge);
   if (strict) overlapping_entries(judge);
