@@ -11,23 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "rma/arithmetic.hpp"
-#include "rma/message.hpp"
+#include "rma/operation.hpp"
 
 namespace tutti::rma {
-
-enum class AccessKind : uint8_t { get, put, update };
-
-struct Act {
-  AccessKind kind = AccessKind::get;
-  bool fetches = false;  // an update whose result comes back
-  Update update = {};    // its operation may be kCompareAndSwap
-};
-
-// An update that changes nothing reads.
-inline bool is_read(const Act& act) {
-  return act.kind == AccessKind::get || (act.kind == AccessKind::update && act.update.operation == kNoOp);
-}
 
 enum class Conflict : uint8_t { none, undefined, types, operations };
 

@@ -53,8 +53,6 @@ void fold_with_gaps(const Arithmetic& arithmetic, Update update, const Payload& 
   }
 }
 
-}  // namespace
-
 void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset, const std::byte* data,
           int64_t bytes) {
   if (update.operation == kNoOp) return;
@@ -62,6 +60,20 @@ void fold(const Arithmetic& arithmetic, Update update, const Payload& target, in
   const Layout& element = arithmetic.layout(update.element);
   if (element.is_dense()) return fold_dense(arithmetic, update, target, offset, data, bytes, element.size());
   fold_with_gaps(arithmetic, update, target, offset, data, bytes, element);
+}
+
+void compare_and_swap(const Payload& target, int64_t offset, const std::byte* data, int64_t bytes,
+                      const std::byte* old) {
+  if (std::memcmp(old, data, static_cast<size_t>(bytes)) == 0) target.unpack(offset, data + bytes, bytes);
+}
+
+}  // namespace
+
+void carry_out(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
+               const std::byte* data, int64_t bytes, std::byte* old) {
+  if (old) target.pack(offset, old, bytes);
+  if (update.operation == kCompareAndSwap) return compare_and_swap(target, offset, data, bytes, old);
+  fold(arithmetic, update, target, offset, data, bytes);
 }
 
 }  // namespace tutti::rma

@@ -24,9 +24,12 @@ struct Update {
   uint8_t element = 0;
 };
 
-// Applies packed `data`, `bytes` long, to the packed bytes of `target` from `offset` on. Both are
-// multiples of the element's size.
-void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset, const std::byte* data,
-          int64_t bytes);
+// Carries out an update on the packed bytes of `target` from `offset` on, `bytes` of them; both are multiples of the
+// element's size. Fetching what was there and folding are one act here, whatever way the operation has come, so that
+// this is the place to make them atomic to others.
+// `data`: packed, of the origin's; unused with kNoOp. kCompareAndSwap has one element to compare with, and behind it one
+// to put in its place. `old`: takes what was there before, unless it is nullptr.
+void carry_out(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
+               const std::byte* data, int64_t bytes, std::byte* old);
 
 }  // namespace tutti::rma

@@ -166,17 +166,16 @@ void WindowEnd::put(const Local& origin, const Target& target, Done done) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
-  head.flags = kCarries;
+  head.act = {.kind = AccessKind::put};
   const uint32_t serial = ++last_serial_;
   ++aim(target.rank).unasked;
-  if (head.bytes <= kLongestInline) {
+  if (!follows(head)) {
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     append_packed(message, from);
-    send(target.rank, WindowMessage::put, serial, message, mark_);
+    send(target.rank, WindowMessage::operation, serial, message, mark_);
     return over(target.rank, done, {});
   }
-  head.flags |= kFollows;
-  send(target.rank, WindowMessage::put, serial, message_of(head, layout, 0), mark_);
+  send(target.rank, WindowMessage::operation, serial, message_of(head, layout, 0), mark_);
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
   supply(access, 0, from);
@@ -187,20 +186,17 @@ void WindowEnd::get(const Local& origin, const Target& target, Done done) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
-  head.flags = kFetches;
+  head.act = {.kind = AccessKind::get};
   const uint32_t serial = ++last_serial_;
   Access& access = begin_access(target.rank, done);
   access.result = origin.payload();
   access.result_layout = origin.layout;
   accesses_[serial] = &access;
-  if (head.bytes <= kLongestInline) {
-    ++access.left;
-    send(target.rank, WindowMessage::get, serial, message_of(head, layout, 0), mark_);
-  } else {
-    head.flags |= kFollows;
+  if (follows(head))
     expect(access, 0, access.result);
-    send(target.rank, WindowMessage::get, serial, message_of(head, layout, 0), mark_);
-  }
+  else
+    ++access.left;
+  send(target.rank, WindowMessage::operation, serial, message_of(head, layout, 0), mark_);
   end_access(access);
 }
 
@@ -208,17 +204,16 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
-  head.operation = update.operation;
-  head.element = update.element;
-  const bool carries = update.operation != kNoOp;
-  head.flags = static_cast<uint8_t>((carries ? kCarries : 0) | (result ? kFetches : 0));
+  head.act = {.kind = AccessKind::update, .fetches = result != nullptr, .update = update};
   const uint32_t serial = ++last_serial_;
   ++aim(target.rank).unasked;
-  const bool is_short = head.bytes <= kLongestInline;
-  if (is_short && !result) {
-    Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
-    if (carries) append_packed(message, origin.payload());
-    send(target.rank, WindowMessage::update, serial, message, mark_);
+  Bytes message;
+  if (!follows(head)) {
+    message = message_of(head, layout, static_cast<size_t>(head.bytes));
+    if (carries(head.act)) append_packed(message, origin.payload());
+  }
+  if (!follows(head) && !result) {
+    send(target.rank, WindowMessage::operation, serial, message, mark_);
     return over(target.rank, done, {});
   }
   Access& access = begin_access(target.rank, done);
@@ -228,22 +223,19 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
     access.result_layout = result->layout;
     accesses_[serial] = &access;
   }
-  if (is_short) {
-    ++access.left;
-    Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
-    if (carries) append_packed(message, origin.payload());
-    send(target.rank, WindowMessage::update, serial, message, mark_);
+  if (follows(head)) {
+    update_long(access, origin, result, head, layout);
   } else {
-    update_long(access, update, origin, result, head, layout);
+    ++access.left;
+    send(target.rank, WindowMessage::operation, serial, message, mark_);
   }
   end_access(access);
 }
 
 // Both ways in pieces, so that the target needs little memory.
-void WindowEnd::update_long(Access& access, Update update, const Local& origin, const Local* result, OperationHead head,
+void WindowEnd::update_long(Access& access, const Local& origin, const Local* result, const OperationHead& head,
                             const Bytes& layout) {
-  head.flags |= kFollows;
-  const int64_t size = arithmetic_.layout(update.element).size();
+  const int64_t size = arithmetic_.layout(head.act.update.element).size();
   const int64_t piece = kPiece / size * size, bytes = head.bytes;
   const auto slices = [&](std::byte* data, auto&& each) TUTTI_ENGINE_OWNED {
     for (int64_t i = 0; i * piece < bytes; ++i)
@@ -258,8 +250,8 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
     }
     slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { expect(access, i, slice); });
   }
-  send(access.rank, WindowMessage::update, access.serial, message_of(head, layout, 0), mark_);
-  if (!(head.flags & kCarries)) return;
+  send(access.rank, WindowMessage::operation, access.serial, message_of(head, layout, 0), mark_);
+  if (!carries(head.act)) return;
   const Payload from = origin.payload();
   std::byte* data = from.contiguous() ? from.data() : nullptr;
   if (!data) {
@@ -275,8 +267,7 @@ void WindowEnd::compare_and_swap(Update element, const void* origin, const void*
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
-  head.element = element.element;
-  head.flags = kFetches | kCarries;
+  head.act = {.kind = AccessKind::update, .fetches = true, .update = {kCompareAndSwap, element.element}};
   const uint32_t serial = ++last_serial_;
   ++aim(target.rank).unasked;
   Access& access = begin_access(target.rank, {});
@@ -287,7 +278,7 @@ void WindowEnd::compare_and_swap(Update element, const void* origin, const void*
   Bytes message = message_of(head, layout, static_cast<size_t>(2 * head.bytes));
   append_packed(message, {const_cast<void*>(compare), 1, target.layout.get()});
   append_packed(message, {const_cast<void*>(origin), 1, target.layout.get()});
-  send(target.rank, WindowMessage::compare, serial, message, mark_);
+  send(target.rank, WindowMessage::operation, serial, message, mark_);
   end_access(access);
 }
 

@@ -16,6 +16,15 @@ using engine::Operation;
 using engine::RecvOperation;
 using engine::SendOperation;
 
+namespace {
+
+// As long as its layout, which is nullptr for one run of bytes, is held.
+TargetBuffer buffer_of(const OperationHead& head, const LayoutRef& layout) {
+  return {head.displacement, head.count, layout ? layout.get() : &Layout::bytes()};
+}
+
+}  // namespace
+
 // Long data on its way to or from my memory.
 struct WindowEnd::Serving {
   WindowEnd& window;
@@ -31,15 +40,15 @@ struct WindowEnd::Serving {
 struct WindowEnd::LongUpdate {
   LongUpdate(WindowEnd& window, int origin, uint32_t serial, const OperationHead& head, LayoutRef layout, bool good)
       : window(window), origin(origin), serial(serial), head(head), layout(std::move(layout)), good(good) {
-    const int64_t size = window.arithmetic_.layout(head.element).size();
+    const int64_t size = window.arithmetic_.layout(head.act.update.element).size();
     length = kPiece / size * size;
     pieces = (head.bytes + length - 1) / length;
     for (auto& buffer : buffers)
-      if (head.flags & kCarries) buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
+      if (carries(head.act)) buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
   }
 
   void start() TUTTI_ENGINE_OWNED {
-    if (!(head.flags & kCarries)) {
+    if (!carries(head.act)) {
       for (int64_t i = 0; i < pieces; ++i) apply(i);
       return window.long_update_over(*this);
     }
@@ -87,18 +96,17 @@ struct WindowEnd::LongUpdate {
 
   void apply(int64_t piece) TUTTI_ENGINE_OWNED {
     if (!good) return;
-    const Payload target = window.place(head, layout);
-    const int64_t offset = piece * length, bytes = bytes_of(piece);
-    if (head.flags & kFetches) answer(piece, target, offset, bytes);
-    if (head.flags & kCarries)
-      fold(window.arithmetic_, {head.operation, head.element}, target, offset,
-           buffers[static_cast<size_t>(piece % 2)].get(), bytes);
+    const int64_t bytes = bytes_of(piece);
+    std::unique_ptr<std::byte[]> old;
+    if (head.act.fetches) old = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    carry_out(window.arithmetic_, head.act.update, window.place(buffer_of(head, layout)), piece * length,
+              buffers[static_cast<size_t>(piece % 2)].get(), bytes, old.get());
+    if (old) answer(piece, std::move(old), bytes);
   }
 
-  void answer(int64_t piece, const Payload& target, int64_t offset, int64_t bytes) TUTTI_ENGINE_OWNED {
+  void answer(int64_t piece, std::unique_ptr<std::byte[]> held, int64_t bytes) TUTTI_ENGINE_OWNED {
     auto* old = new Answer;
-    old->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-    target.pack(offset, old->bytes.get(), bytes);
+    old->bytes = std::move(held);
     old->window = &window;
     old->origin = origin;
     old->send.payload = {old->bytes.get(), bytes, &Layout::bytes()};
@@ -172,11 +180,8 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
   const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
   const auto message = static_cast<WindowMessage>(header.tag);
   switch (message) {
-    case WindowMessage::put:
-    case WindowMessage::get:
-    case WindowMessage::update:
-    case WindowMessage::compare:
-      return serve(from, message, header.serial, header.signature, bytes);
+    case WindowMessage::operation:
+      return serve(from, header.serial, header.signature, bytes);
     case WindowMessage::reply:
       return replied(header.serial, data, header.bytes);
     case WindowMessage::failed:
@@ -222,27 +227,7 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
   settle(from, message);
 }
 
-namespace {
-
-Act act_of(WindowMessage message, const OperationHead& head) {
-  switch (message) {
-    case WindowMessage::get:
-      return {.kind = AccessKind::get};
-    case WindowMessage::put:
-      return {.kind = AccessKind::put};
-    case WindowMessage::compare:
-      return {.kind = AccessKind::update, .fetches = true, .update = {kCompareAndSwap, head.element}};
-    default:
-      return {.kind = AccessKind::update,
-              .fetches = (head.flags & kFetches) != 0,
-              .update = {head.operation, head.element}};
-  }
-}
-
-}  // namespace
-
-void WindowEnd::serve(int origin, WindowMessage message, uint32_t serial, uint64_t mark,
-                      std::span<const std::byte> bytes) {
+void WindowEnd::serve(int origin, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) {
   OperationHead head;
   LayoutRef layout;
   bool whole = tutti::get(bytes, head) && bytes.size() >= head.layout_bytes;
@@ -253,36 +238,39 @@ void WindowEnd::serve(int origin, WindowMessage message, uint32_t serial, uint64
     whole = layout != nullptr;
   }
   TUTTI_INVARIANT(whole, "a one-sided operation is cut short");
+  const TargetBuffer buffer = buffer_of(head, layout);
   Layout::Run missed;
-  const bool good = !dynamic_ || is_attached(head, layout, missed);
+  const bool good = !dynamic_ || is_attached(buffer, missed);
   if (!good) refuse(origin, serial, missed);
   if (witness_ && good) [[unlikely]]
-    witness_->serves(origin, mark, act_of(message, head), head, layout.get());
-  if (message == WindowMessage::update) return serve_update(origin, serial, head, std::move(layout), bytes, good);
-  if (message == WindowMessage::put) return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
-  if (!good) return;
-  if (message == WindowMessage::get) return serve_get(origin, serial, head, std::move(layout));
-  serve_compare(origin, serial, head, bytes);
+    witness_->serves(origin, mark, head.act, buffer);
+  switch (head.act.kind) {
+    case AccessKind::put:
+      return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
+    case AccessKind::get:
+      return good ? serve_get(origin, serial, head, std::move(layout)) : void();
+    case AccessKind::update:
+      return serve_update(origin, serial, head, std::move(layout), bytes, good);
+  }
 }
 
 // Where an operation's data lie here.
-Payload WindowEnd::place(const OperationHead& head, const LayoutRef& layout) const {
-  const uintptr_t base = dynamic_ ? 0 : reinterpret_cast<uintptr_t>(base_);
-  void* const at = reinterpret_cast<void*>(base + static_cast<uintptr_t>(head.displacement));
-  return {at, head.count, layout ? layout.get() : &Layout::bytes()};
+Payload WindowEnd::place(const TargetBuffer& buffer) const {
+  return {reinterpret_cast<void*>(address_of(buffer.displacement)), buffer.count, buffer.layout};
 }
 
 // ---- puts and gets
 
 void WindowEnd::serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
                           const std::byte* data, bool good) {
-  if (!(head.flags & kFollows)) {
-    if (good) place(head, layout).unpack(0, data, head.bytes);
+  const Payload into = place(buffer_of(head, layout));
+  if (!follows(head)) {
+    if (good) into.unpack(0, data, head.bytes);
     return;
   }
   begin_serving(origin);
   auto* serving = new Serving{*this, origin, layout};
-  serving->receive.payload = place(head, layout);
+  serving->receive.payload = into;
   if (!good) {
     serving->scrap = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(head.bytes));
     serving->receive.payload = {serving->scrap.get(), head.bytes, &Layout::bytes()};
@@ -297,8 +285,8 @@ void WindowEnd::serve_put(int origin, uint32_t serial, const OperationHead& head
 }
 
 void WindowEnd::serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout) {
-  const Payload from = place(head, layout);
-  if (!(head.flags & kFollows)) {
+  const Payload from = place(buffer_of(head, layout));
+  if (!follows(head)) {
     Bytes data(static_cast<size_t>(head.bytes));
     from.pack(0, data.data(), head.bytes);
     return send(origin, WindowMessage::reply, serial, data);
@@ -321,7 +309,7 @@ void WindowEnd::serve_get(int origin, uint32_t serial, const OperationHead& head
 void WindowEnd::serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
                              std::span<const std::byte> data, bool good) {
   std::deque<Queued>& updates = served_[origin].updates;
-  if (updates.empty() && !(head.flags & kFollows)) {
+  if (updates.empty() && !follows(head)) {
     if (good) apply(origin, serial, head, layout, data.data());
     return;
   }
@@ -332,29 +320,21 @@ void WindowEnd::serve_update(int origin, uint32_t serial, const OperationHead& h
 
 void WindowEnd::apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
                       const std::byte* data) {
-  const Payload target = place(head, layout);
-  Bytes old;
-  if (head.flags & kFetches) {
-    old.resize(static_cast<size_t>(head.bytes));
-    target.pack(0, old.data(), head.bytes);
-  }
-  if (head.flags & kCarries) fold(arithmetic_, {head.operation, head.element}, target, 0, data, head.bytes);
-  if (head.flags & kFetches) send(origin, WindowMessage::reply, serial, old);
+  Bytes old(head.act.fetches ? static_cast<size_t>(head.bytes) : 0);
+  carry_out(arithmetic_, head.act.update, place(buffer_of(head, layout)), 0, data, head.bytes,
+            head.act.fetches ? old.data() : nullptr);
+  if (head.act.fetches) send(origin, WindowMessage::reply, serial, old);
 }
 
 void WindowEnd::run_updates(int origin) {
   std::deque<Queued>& updates = served_[origin].updates;
   while (!updates.empty()) {
     Queued& next = updates.front();
-    if (next.head.flags & kFollows) {
+    if (follows(next.head)) {
       auto* update = new LongUpdate(*this, origin, next.serial, next.head, next.layout, next.good);
       return update->start();
     }
-    if (next.head.operation == kCompareAndSwap) {
-      compare_and_swap_here(origin, next.serial, next.head, next.data);
-    } else if (next.good) {
-      apply(origin, next.serial, next.head, next.layout, next.data.data());
-    }
+    if (next.good) apply(origin, next.serial, next.head, next.layout, next.data.data());
     updates.pop_front();
     end_serving(origin);
   }
@@ -366,24 +346,6 @@ void WindowEnd::long_update_over(LongUpdate& update) {
   served_[origin].updates.pop_front();
   end_serving(origin);
   run_updates(origin);
-}
-
-void WindowEnd::serve_compare(int origin, uint32_t serial, const OperationHead& head, std::span<const std::byte> data) {
-  std::deque<Queued>& updates = served_[origin].updates;
-  if (updates.empty()) return compare_and_swap_here(origin, serial, head, data);
-  begin_serving(origin);
-  OperationHead queued = head;
-  queued.operation = kCompareAndSwap;
-  updates.push_back({serial, queued, nullptr, Bytes(data.begin(), data.end()), true});
-}
-
-void WindowEnd::compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
-                                      std::span<const std::byte> data) {
-  const Payload target = place(head, nullptr);
-  Bytes old(static_cast<size_t>(head.bytes));
-  target.pack(0, old.data(), head.bytes);
-  if (std::memcmp(old.data(), data.data(), old.size()) == 0) target.unpack(0, data.data() + old.size(), head.bytes);
-  send(origin, WindowMessage::reply, serial, old);
 }
 
 // ---- attached memory
@@ -398,10 +360,9 @@ bool WindowEnd::detach(const void* base) {
 }
 
 // Layouts may begin below the displacement, which may itself be any number: sums are signed.
-bool WindowEnd::is_attached(const OperationHead& head, const LayoutRef& layout, Layout::Run& missed) const {
-  const Layout& element = layout ? *layout : Layout::bytes();
-  return element.all_runs(
-      head.displacement, head.count,
+bool WindowEnd::is_attached(const TargetBuffer& buffer, Layout::Run& missed) const {
+  return buffer.layout->all_runs(
+      buffer.displacement, buffer.count,
       [this](const Layout::Run& run) TUTTI_ENGINE_OWNED { return attached_.holds(run.low, run.high); }, missed);
 }
 

@@ -10,7 +10,6 @@
 // operation uses stays until it is locally complete; layouts are held.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -27,45 +26,10 @@
 #include "rma/attached.hpp"
 #include "rma/locks.hpp"
 #include "rma/message.hpp"
+#include "rma/operation.hpp"
 #include "rma/witness.hpp"
 
 namespace tutti::rma {
-
-// `count` elements of `layout` at `base`, here.
-struct Local {
-  void* base = nullptr;
-  int64_t count = 0;
-  LayoutRef layout;
-
-  Payload payload() const { return {base, count, layout.get()}; }
-};
-
-// And there. `displacement`: bytes from the start of the window's part, or an address where memory
-// was attached.
-struct Target {
-  int rank = 0;
-  int64_t displacement = 0;
-  int64_t count = 0;
-  LayoutRef layout;
-};
-
-// Called once, with the engine owned, when an operation is locally complete: perhaps before the
-// call that started it returns.
-struct Done {
-  void (*call)(void* owner, Error error) = nullptr;
-  void* owner = nullptr;
-};
-
-// The bytes that `count` elements touch, counted from their address: [low, high), empty if none.
-struct Reach {
-  __int128 low = 0, high = 0;
-};
-inline Reach reach_of(int64_t count, const Layout& layout) {
-  if (count == 0 || layout.size() == 0) return {};
-  const __int128 last = static_cast<__int128>(count - 1) * layout.extent();
-  const __int128 low = layout.true_lower_bound(), high = low + layout.true_extent();
-  return {low + std::min<__int128>(last, 0), high + std::max<__int128>(last, 0)};
-}
 
 class WindowEnd;
 
@@ -133,7 +97,6 @@ class WindowEnd {
                         const Target& target) TUTTI_ENGINE_OWNED;
 
   // Operations at the memory of `rank` (kAll: of anybody) that are not locally complete.
-  static constexpr int kAll = -1;
   bool is_locally_complete(int rank) const TUTTI_ENGINE_OWNED {
     return (rank == kAll ? open_ : aims_[static_cast<size_t>(rank)].open) == 0;
   }
@@ -217,7 +180,7 @@ class WindowEnd {
   void over(int rank, Done done, Error error) TUTTI_ENGINE_OWNED;
   void expect(Access& access, int64_t piece, Payload into) TUTTI_ENGINE_OWNED;
   void supply(Access& access, int64_t piece, Payload from) TUTTI_ENGINE_OWNED;
-  void update_long(Access& access, Update update, const Local& origin, const Local* result, OperationHead head,
+  void update_long(Access& access, const Local& origin, const Local* result, const OperationHead& head,
                    const Bytes& layout) TUTTI_ENGINE_OWNED;
   void replied(uint32_t serial, const std::byte* data, int64_t bytes) TUTTI_ENGINE_OWNED;
   void failed(uint32_t serial, Error error) TUTTI_ENGINE_OWNED;
@@ -225,8 +188,7 @@ class WindowEnd {
 
   // target.cpp
   void handle(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
-  void serve(int origin, WindowMessage message, uint32_t serial, uint64_t mark,
-             std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
+  void serve(int origin, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
   void refuse_lock(int origin) TUTTI_ENGINE_OWNED;
   void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout, const std::byte* data,
                  bool good) TUTTI_ENGINE_OWNED;
@@ -237,12 +199,8 @@ class WindowEnd {
              const std::byte* data) TUTTI_ENGINE_OWNED;
   void run_updates(int origin) TUTTI_ENGINE_OWNED;
   void long_update_over(LongUpdate& update) TUTTI_ENGINE_OWNED;
-  void serve_compare(int origin, uint32_t serial, const OperationHead& head,
-                     std::span<const std::byte> data) TUTTI_ENGINE_OWNED;
-  void compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
-                             std::span<const std::byte> data) TUTTI_ENGINE_OWNED;
-  Payload place(const OperationHead& head, const LayoutRef& layout) const TUTTI_ENGINE_OWNED;
-  bool is_attached(const OperationHead& head, const LayoutRef& layout, Layout::Run& missed) const TUTTI_ENGINE_OWNED;
+  Payload place(const TargetBuffer& buffer) const TUTTI_ENGINE_OWNED;
+  bool is_attached(const TargetBuffer& buffer, Layout::Run& missed) const TUTTI_ENGINE_OWNED;
   void refuse(int origin, uint32_t serial, const Layout::Run& missed) TUTTI_ENGINE_OWNED;
   void begin_serving(int origin) TUTTI_ENGINE_OWNED;
   void end_serving(int origin) TUTTI_ENGINE_OWNED;

@@ -3,22 +3,20 @@
 // processes of the window.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "base/engine_owned.hpp"
-#include "rma/accesses.hpp"
-#include "rma/message.hpp"
+#include "rma/operation.hpp"
 
 namespace tutti::rma {
 
 class Witness {
  public:
   virtual ~Witness() = default;
-  // An operation of `origin` is about to be served; `mark` is what its origin set (WindowEnd::set_mark()), `layout`
-  // nullptr where it is one run of bytes.
-  virtual void serves(int origin, uint64_t mark, const Act& act, const OperationHead& head,
-                      const Layout* layout) TUTTI_ENGINE_OWNED = 0;
+  // An operation of `origin` is about to be served; `mark` is what its origin set (WindowEnd::set_mark()).
+  virtual void serves(int origin, uint64_t mark, const Act& act, const TargetBuffer& buffer) TUTTI_ENGINE_OWNED = 0;
   // All that `origin` has asked for is complete here, and it is about to be told so.
   virtual void completes(int origin) TUTTI_ENGINE_OWNED = 0;
   // What the witness of `from` has to say.

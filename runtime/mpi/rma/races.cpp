@@ -20,7 +20,7 @@ using rma::Act;
 using rma::Conflict;
 using rma::Interval;
 
-constexpr int kAll = rma::WindowEnd::kAll;
+using rma::kAll;
 
 // Kinds of epochs, in the lowest bits of a mark; above them the parity of a fence's; above that the call.
 constexpr uint8_t kFence = 1, kStart = 2, kLock = 3, kKinds = 3, kParity = 4;
@@ -41,10 +41,6 @@ std::string verb_of(const Act& act) {
   if (act.update.operation == rma::kCompareAndSwap) return "compares and swaps";
   return fmt::format("{} with {}", act.fetches ? "fetches and accumulates" : "accumulates",
                      name_of_op(act.update.operation));
-}
-
-bool brings_data(const Act& act) {
-  return act.kind == AccessKind::get || act.fetches;
 }
 
 // Whether a hint of the window is that.
@@ -221,13 +217,12 @@ Error Races::take_finding() {
 
 // ---- what comes
 
-void Races::serves(int origin, uint64_t mark, const Act& act, const rma::OperationHead& head, const Layout* layout) {
+void Races::serves(int origin, uint64_t mark, const Act& act, const rma::TargetBuffer& buffer) {
   const Accesses::Access access{.act = act,
                                 .origin = origin,
                                 .epoch = static_cast<uint8_t>(mark & ((1 << kSiteBits) - 1)),
                                 .site = static_cast<uint32_t>(mark >> kSiteBits)};
-  const std::vector<Interval> bytes =
-      rma::intervals_of(head.displacement, head.count, layout ? *layout : Layout::bytes());
+  const std::vector<Interval> bytes = rma::intervals_of(buffer.displacement, buffer.count, *buffer.layout);
   const Lock lock(mutex_);
   check_promises(access, bytes);
   check_own_use(access, bytes);

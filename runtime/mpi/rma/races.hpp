@@ -45,7 +45,7 @@ class Races final : public rma::Witness, public Exposed {
   Error check(const Started& started) TUTTI_ENGINE_OWNED;
   // It starts by the next call of the protocol.
   void record(const Started& started) TUTTI_ENGINE_OWNED;
-  void completed(int rank) TUTTI_ENGINE_OWNED;          // WindowEnd::kAll: of all
+  void completed(int rank) TUTTI_ENGINE_OWNED;          // kAll: of all
   void completed_locally(int rank) TUTTI_ENGINE_OWNED;  // what has brought data here is over
   void request_gone(const void* request);               // likewise; any thread
 
@@ -58,8 +58,8 @@ class Races final : public rma::Witness, public Exposed {
   // What was found of this rank's operations, or of its memory, since the last time.
   Error take_finding() TUTTI_ENGINE_OWNED;
 
-  void serves(int origin, uint64_t mark, const rma::Act& act, const rma::OperationHead& head,
-              const Layout* layout) override TUTTI_ENGINE_OWNED;
+  void serves(int origin, uint64_t mark, const rma::Act& act,
+              const rma::TargetBuffer& buffer) override TUTTI_ENGINE_OWNED;
   void completes(int origin) override TUTTI_ENGINE_OWNED;
   void hears(int from, std::span<const std::byte> bytes) override TUTTI_ENGINE_OWNED;
 

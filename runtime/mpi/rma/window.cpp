@@ -90,7 +90,7 @@ bool Window::watch(int rank, WatchFunction watcher, void* state) {
 
 void Window::drop_in_use(int rank) {
   if (in_use.empty() && watchers.empty()) return;
-  if (rank == rma::WindowEnd::kAll) {
+  if (rank == rma::kAll) {
     for (int r = 0; r < size(); ++r) drop_in_use(r);
     return;
   }
@@ -106,7 +106,7 @@ void Window::drop_in_use(int rank) {
 // It is served still if its making has failed.
 Window::~Window() {
   watchers.clear();
-  drop_in_use(rma::WindowEnd::kAll);
+  drop_in_use(rma::kAll);
   if (!protocol) return;
   const Engine::Guard own(comm->engine());
   protocol.reset();
@@ -289,9 +289,9 @@ Error win_free(MPI_Win* win) {
   {
     const Engine::Guard own(engine);
     engine.wait_until([&]() TUTTI_ENGINE_OWNED {
-      return window.protocol->is_served() && window.protocol->is_locally_complete(rma::WindowEnd::kAll);
+      return window.protocol->is_served() && window.protocol->is_locally_complete(rma::kAll);
     });
-    window.drop_in_use(rma::WindowEnd::kAll);
+    window.drop_in_use(rma::kAll);
     window.protocol.reset();
     window.races.reset();
     if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->checker()->settle(*ledger);

@@ -87,7 +87,7 @@ class Window final : public HasErrhandler {
     std::deque<std::weak_ptr<InUse>> of_requests;
   };
   std::vector<InUseAt> in_use;
-  void drop_in_use(int rank) TUTTI_ENGINE_OWNED;  // rma::WindowEnd::kAll: of all
+  void drop_in_use(int rank) TUTTI_ENGINE_OWNED;  // rma::kAll: of all
 
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
   // locally complete. False: they are so already, and nothing will be told.

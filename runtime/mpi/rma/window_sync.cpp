@@ -19,7 +19,7 @@ namespace {
 
 using engine::Condition;
 using engine::Engine;
-constexpr int kAll = rma::WindowEnd::kAll;
+using rma::kAll;
 
 // In a call of synchronisation.
 class TUTTI_SCOPED_CAPABILITY Inside {
