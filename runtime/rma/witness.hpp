@@ -15,7 +15,7 @@ namespace tutti::rma {
 class Witness {
  public:
   virtual ~Witness() = default;
-  // An operation of `origin` is about to be served; `mark` is what its origin set (WindowEnd::set_mark()).
+  // An operation of `origin` is about to be served; `mark` is what its origin set (OriginSide::set_mark()).
   virtual void serves(int origin, uint64_t mark, const Act& act, const TargetBuffer& buffer) TUTTI_ENGINE_OWNED = 0;
   // All that `origin` has asked for is complete here, and it is about to be told so.
   virtual void completes(int origin) TUTTI_ENGINE_OWNED = 0;

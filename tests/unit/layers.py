@@ -50,7 +50,10 @@ MAY_INCLUDE = {
     "runtime/engine": ENGINE,
     "runtime/engine/wait": ENGINE,
     "runtime/contract": ENGINE,
-    "runtime/rma": ENGINE,
+    # rma/ holds what the ways of operations tell and ask (origin_side.hpp, target_side.hpp), and who chooses among them
+    # (window_end.hpp).
+    "runtime/rma": ["rma/paths", *ENGINE],
+    "runtime/rma/paths": ["rma", *ENGINE],
     "runtime/io": OS,
     "runtime/io/testing": ["io", *OS],
     "runtime/coll": PLANS,

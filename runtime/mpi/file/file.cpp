@@ -264,7 +264,7 @@ Result<Ref<Window>> open_pointer(Comm& comm) {
   window.base = memory;
   {
     const engine::Engine::Guard own(window.comm->engine());
-    window.protocol->set_memory(memory);
+    window.protocol->target().memory().set_base(memory);
     window.protocol->open();
   }
   window.retain();  // what win_free() gives up

@@ -55,7 +55,7 @@ Error conflict_of(Window& window) {
 }
 
 Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(window.size())) {
-  window.protocol->set_witness(this);
+  window.protocol->target().set_witness(*this);
   strict->add(*this);
 }
 
@@ -159,7 +159,7 @@ Error Races::check(const Started& started) {
 void Races::record(const Started& started) {
   const Lock lock(mutex_);
   started_[static_cast<size_t>(started.rank)].add(started.bytes, started.access);
-  window_.protocol->set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits);
+  window_.protocol->origin().set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits);
 }
 
 void Races::completed(int rank) {
@@ -255,7 +255,7 @@ void Races::check_promises(const Accesses::Access& access, const std::vector<Int
                       "this epoch (argument assert)",
                       access.origin, verb_of(access.act), bytes_text(bytes.front(), window_.rank()), window_.rank()),
           {place_of(access.origin, access)}});
-  const rma::LockQueue& lock = window_.protocol->own_lock();
+  const rma::LockQueue& lock = window_.protocol->target().lock();
   if (kind == kLock && lock.is_exclusive() && !lock.holds(access.origin) && is_first(access, -2, 0))
     tell(access, {MPI_ERR_RMA_SYNC,
                   fmt::format("rank {} has locked rank {} of the window by MPI_MODE_NOCHECK, while rank {} holds it by "
@@ -265,7 +265,7 @@ void Races::check_promises(const Accesses::Access& access, const std::vector<Int
 }
 
 void Races::note_own_use(const BufferUse& use, const std::vector<Interval>& bytes) {
-  if (!use.writes || bytes.empty() || window_.protocol->is_dynamic()) return;
+  if (!use.writes || bytes.empty() || window_.protocol->target().memory().is_dynamic()) return;
   const Interval first{bytes.front().low, bytes.front().low + 1};
   if (first.low >= 0 && first.low < window_.bytes && own_uses_.size() < kMostOwnUses)
     own_uses_.push_back({first, here(), strict->told()});
@@ -281,7 +281,7 @@ const Races::OwnUse* Races::own_use_at(const Interval& bytes) const {
 void Races::check_own_use(const Accesses::Access& access, const std::vector<Interval>& bytes) {
   if (access.origin == window_.rank() || rma::is_read(access.act)) return;
   for (const Interval& each : bytes) {
-    const uintptr_t begin = window_.protocol->address_of(each.low);
+    const uintptr_t begin = window_.protocol->target().memory().address_of(each.low);
     auto writer = strict->outstanding().writer(begin, begin + static_cast<uintptr_t>(each.high - each.low));
     if (!writer && access.epoch == fence_epoch())
       if (const OwnUse* const earlier = own_use_at(each)) writer = earlier->place;
@@ -300,8 +300,8 @@ void Races::check_own_use(const Accesses::Access& access, const std::vector<Inte
 
 Error Races::touches(const BufferUse& use) {
   if (use.payload.count <= 0 || use.payload.layout->size() == 0) return {};
-  const auto start =
-      static_cast<int64_t>(reinterpret_cast<uintptr_t>(use.payload.base) - window_.protocol->address_of(0));
+  const auto start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(use.payload.base) -
+                                          window_.protocol->target().memory().address_of(0));
   std::vector<Interval> bytes = rma::intervals_of(start, use.payload.count, *use.payload.layout);
   // A message may be shorter than its receive: only of the first byte it is known that it is written.
   if (use.writes) bytes = {{bytes.front().low, bytes.front().low + 1}};
@@ -323,7 +323,7 @@ Error Races::touches(const BufferUse& use) {
 // ---- sentences
 
 std::string Races::bytes_text(const Interval& bytes, int rank) const {
-  if (window_.protocol->is_dynamic())
+  if (window_.protocol->target().memory().is_dynamic())
     return fmt::format("{} byte{} at address {:#x} of rank {}", bytes.high - bytes.low,
                        bytes.high - bytes.low == 1 ? "" : "s", static_cast<uint64_t>(bytes.low), rank);
   if (bytes.high - bytes.low == 1) return fmt::format("byte {} of the memory of rank {}", bytes.low, rank);

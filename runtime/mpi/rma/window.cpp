@@ -82,7 +82,7 @@ Window::Window(Ref<Comm> given, int flavor)
 
 bool Window::watch(int rank, WatchFunction watcher, void* state) {
   const Engine::Guard own(comm->engine());
-  if (rank < 0 || protocol->is_locally_complete(rank)) return false;
+  if (rank < 0 || protocol->origin().is_locally_complete(rank)) return false;
   if (watchers.empty()) watchers.resize(static_cast<size_t>(size()));
   watchers[static_cast<size_t>(rank)].add(watcher, state);
   return true;
@@ -202,9 +202,9 @@ MPI_Win open_window(Window& window, void* base) {
   {
     const Engine::Guard own(window.comm->engine());
     if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC)
-      window.protocol->set_dynamic();
+      window.protocol->target().memory().set_dynamic();
     else
-      window.protocol->set_memory(base);
+      window.protocol->target().memory().set_base(base);
     if (strict) [[unlikely]]
       window.races = std::make_unique<Races>(window);
     window.protocol->open();
@@ -258,7 +258,7 @@ Error win_attach(Window& win, void* base, MPI_Aint size) {
   if (!base && size > 0)
     return failure(MPI_ERR_RMA_ATTACH, "the address is NULL, yet {} bytes lie there (argument base)", size);
   const Engine::Guard own(win.comm->engine());
-  if (win.protocol->attach(base, size)) return {};
+  if (win.protocol->target().memory().attach(base, size)) return {};
   return failure(MPI_ERR_RMA_ATTACH,
                  "the {} bytes at {} overlap what is attached to the window already: detach that "
                  "first (argument base)",
@@ -269,7 +269,7 @@ Error win_detach(Window& win, const void* base) {
   if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
     return failure(MPI_ERR_RMA_FLAVOR, "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
   const Engine::Guard own(win.comm->engine());
-  if (win.protocol->detach(base)) return {};
+  if (win.protocol->target().memory().detach(base)) return {};
   return failure(MPI_ERR_RMA_ATTACH,
                  "nothing was attached at {}: detach by the address that was attached (argument base)", base);
 }
@@ -289,7 +289,7 @@ Error win_free(MPI_Win* win) {
   {
     const Engine::Guard own(engine);
     engine.wait_until([&]() TUTTI_ENGINE_OWNED {
-      return window.protocol->is_served() && window.protocol->is_locally_complete(rma::kAll);
+      return window.protocol->target().is_idle() && window.protocol->origin().is_locally_complete(rma::kAll);
     });
     window.drop_in_use(rma::kAll);
     window.protocol.reset();

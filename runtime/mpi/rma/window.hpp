@@ -130,7 +130,7 @@ Error bad_unit(int64_t unit);
 inline Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
   if (window.races) [[unlikely]]
     if (Error e = conflict_of(window)) return e;
-  return window.protocol->take_failure();
+  return window.protocol->origin().take_failure();
 }
 
 }  // namespace tutti::mpi::one_sided

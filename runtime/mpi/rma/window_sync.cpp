@@ -90,14 +90,14 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.flush(rank);
-  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.is_flushed(rank); });
+  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed(rank);
 }
 void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
   const rma::WindowEnd& protocol = *win.protocol;
-  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.is_locally_complete(rank); });
+  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed_locally(rank);
@@ -119,7 +119,7 @@ void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_E
 
 void await_locks(Window& window, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
-  const auto is_locked = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); };
+  const auto is_locked = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.origin().is_locked(rank); };
   window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
                                    [&](Condition& needs) TUTTI_ENGINE_OWNED {
                                      needs.all();
@@ -144,8 +144,9 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) TUTT
   else
     for (const int rank : ranks) protocol.flush(rank);
   window.comm->engine().wait_until([&] {
-    return std::ranges::all_of(
-        ranks, [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
+    return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
+      return protocol.origin().is_flushed(rank) && protocol.origin().is_unlocked(rank);
+    });
   });
   for (const int rank : ranks) {
     window.drop_in_use(rank);
@@ -224,7 +225,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   if (Error e = refuse_open_access(epochs)) return e;
   if (assertion & MPI_MODE_NOCHECK)
     for (const int rank : *ranks)
-      if (win.protocol->is_posted(rank))
+      if (win.protocol->origin().is_posted(rank))
         return failure(
             MPI_ERR_ASSERT,
             "MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank {}: it must be given by both, or "
@@ -235,8 +236,8 @@ Error win_start(Group& group, int assertion, Window& win) {
   epochs.targets = *std::move(ranks);
   if (assertion & MPI_MODE_NOCHECK) return {};
   rma::WindowEnd& protocol = *win.protocol;
-  await_each(win, epochs.targets, [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_posted(rank); });
-  for (const int rank : epochs.targets) protocol.take_post(rank);
+  await_each(win, epochs.targets, [&](int rank) TUTTI_ENGINE_OWNED { return protocol.origin().is_posted(rank); });
+  for (const int rank : epochs.targets) protocol.origin().take_post(rank);
   return {};
 }
 
@@ -264,14 +265,14 @@ Error win_post(Group& group, int assertion, Window& win) {
   Epochs& epochs = win.epochs;
   if (epochs.exposed)
     return out_of_sync("MPI_Win_post opened an exposure epoch already: call MPI_Win_wait first (argument win)");
-  if (!win.protocol->own_lock().is_free())
+  if (!win.protocol->target().lock().is_free())
     return out_of_sync(
         "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, section 12.5.3; "
         "argument win)",
-        win.protocol->own_lock().holders().front());
+        win.protocol->target().lock().holders().front());
   epochs.fenced = epochs.fenced && epochs.fence_used;
   epochs.exposed = true;
-  win.protocol->set_exposed(true);
+  win.protocol->target().set_exposed(true);
   if (win.races) [[unlikely]]
     win.races->promises(assertion, true);
   epochs.origins = *std::move(ranks);
@@ -288,9 +289,9 @@ Error no_exposure() {
 }
 
 void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
-  for (const int rank : win.epochs.origins) win.protocol->take_complete(rank);
+  for (const int rank : win.epochs.origins) win.protocol->target().take_complete(rank);
   win.epochs.exposed = false;
-  win.protocol->set_exposed(false);
+  win.protocol->target().set_exposed(false);
   if (win.races) [[unlikely]]
     win.races->exposed_no_more();
   win.epochs.origins.clear();
@@ -303,14 +304,14 @@ Error win_wait(Window& win) {
   const Inside inside(win);
   if (!win.epochs.exposed) return no_exposure();
   rma::WindowEnd& protocol = *win.protocol;
-  protocol.set_exposed(false);  // who locks it from here on waits, as the standard may be read
+  protocol.target().set_exposed(false);  // who locks it from here on waits, as the standard may be read
   const std::vector<int>& origins = win.epochs.origins;
-  const auto is_done = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_completed_by(rank); };
+  const auto is_done = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.target().is_completed_by(rank); };
   win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
                                 [&](Condition& needs) TUTTI_ENGINE_OWNED {
                                   needs.all();
                                   for (const int rank : origins)
-                                    if (!is_done(rank) && !protocol.is_serving(rank))
+                                    if (!is_done(rank) && !protocol.target().is_serving(rank))
                                       needs.process(win.process_of(rank));
                                   needs.end();
                                 });
@@ -328,8 +329,8 @@ Error win_test(Window& win, int* flag) {
     error = no_exposure();
   } else {
     moved = engine.progress();
-    *flag = std::ranges::all_of(win.epochs.origins,
-                                [&](int rank) TUTTI_ENGINE_OWNED { return win.protocol->is_completed_by(rank); });
+    *flag = std::ranges::all_of(
+        win.epochs.origins, [&](int rank) TUTTI_ENGINE_OWNED { return win.protocol->target().is_completed_by(rank); });
     if (*flag) end_exposure(win);
     if (*flag && win.races) [[unlikely]]
       error = failure_of(win);

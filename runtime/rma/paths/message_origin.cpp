@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The origin's side of operations: what is sent, what is awaited, when it is locally complete.
+// Operations that this process starts: what is sent, what is awaited, when each is locally complete.
 #include <algorithm>
-#include <cstring>
 #include <list>
+#include <memory>
+#include <utility>
 
 #include "engine/engine.hpp"
-#include "rma/window_end.hpp"
+#include "rma/paths/message.hpp"
 
 namespace tutti::rma {
 
@@ -14,8 +15,8 @@ using engine::RecvOperation;
 using engine::SendOperation;
 
 // Ends when everything that it waits for is over.
-struct WindowEnd::Access {
-  WindowEnd& window;
+struct MessagePath::Access {
+  MessagePath& path;
   const int rank;
   const uint32_t serial;
   const Done done;
@@ -44,10 +45,8 @@ void append_packed(Bytes& to, const Payload& from) {
   from.pack(0, to.data() + at, from.bytes());
 }
 
-}  // namespace
-
 // One run of bytes needs no layout.
-void WindowEnd::describe(const Target& target, OperationHead& head, Bytes& layout) {
+void describe(const Target& target, OperationHead& head, Bytes& layout) {
   const Payload there{nullptr, target.count, target.layout.get()};
   head.displacement = target.displacement;
   head.bytes = there.bytes();
@@ -61,7 +60,9 @@ void WindowEnd::describe(const Target& target, OperationHead& head, Bytes& layou
   head.layout_bytes = static_cast<uint32_t>(layout.size());
 }
 
-void WindowEnd::send(int rank, WindowMessage message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
+}  // namespace
+
+void MessagePath::send(int rank, WindowMessage message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
   transport::Header header;
   header.ticket = data_.context;
   header.source = data_.rank;
@@ -73,14 +74,13 @@ void WindowEnd::send(int rank, WindowMessage message, uint32_t serial, const Byt
 
 // ---- operations that wait
 
-WindowEnd::Access& WindowEnd::begin_access(int rank, Done done) {
-  ++aim(rank).open;
-  ++open_;
+MessagePath::Access& MessagePath::begin_access(int rank, Done done) {
+  origin_.begins(rank);
   engine_.add_pending();
   return *new Access{*this, rank, last_serial_, done};
 }
 
-void WindowEnd::end_access(Access& access) {
+void MessagePath::end_access(Access& access) {
   if (--access.left > 0) return;
   accesses_.erase(access.serial);
   if (access.incoming && !access.error) access.result.unpack(0, access.incoming.get(), access.result.bytes());
@@ -88,20 +88,12 @@ void WindowEnd::end_access(Access& access) {
   const Done done = access.done;
   Error error = std::move(access.error);
   delete &access;
-  --aim(rank).open;
-  --open_;
   engine_.remove_pending();
   engine_.note_event();
-  over(rank, done, std::move(error));
+  origin_.ends(rank, done, std::move(error));
 }
 
-// The error is the operation's own if somebody hears of it, else the window's.
-void WindowEnd::over(int, Done done, Error error) {
-  if (done.call) return done.call(done.owner, std::move(error));
-  if (error && !failure_) failure_ = std::move(error);
-}
-
-void WindowEnd::expect(Access& access, int64_t piece, Payload into) {
+void MessagePath::expect(Access& access, int64_t piece, Payload into) {
   RecvOperation& op = access.receives.emplace_back();
   ++access.left;
   op.payload = into;
@@ -111,12 +103,12 @@ void WindowEnd::expect(Access& access, int64_t piece, Payload into) {
     auto& a = *static_cast<Access*>(o.owner);
     if (o.outcome.mpi_class != 0 && !a.error)
       a.error = failure(o.outcome.mpi_class, "the data of rank {} could not be carried", a.rank);
-    a.window.end_access(a);
+    a.path.end_access(a);
   };
   engine_.recv(op);
 }
 
-void WindowEnd::supply(Access& access, int64_t piece, Payload from) {
+void MessagePath::supply(Access& access, int64_t piece, Payload from) {
   SendOperation& op = access.sends.emplace_back();
   ++access.left;
   op.payload = from;
@@ -127,12 +119,12 @@ void WindowEnd::supply(Access& access, int64_t piece, Payload from) {
     auto& a = *static_cast<Access*>(o.owner);
     if (o.outcome.mpi_class != 0 && !a.error)
       a.error = failure(o.outcome.mpi_class, "the data for rank {} could not be carried", a.rank);
-    a.window.end_access(a);
+    a.path.end_access(a);
   };
   engine_.send(op);
 }
 
-void WindowEnd::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
+void MessagePath::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
   const auto at = accesses_.find(serial);
   if (at == accesses_.end()) return;
   Access& access = *at->second;
@@ -141,12 +133,9 @@ void WindowEnd::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
 }
 
 // At the target: nothing comes of what was expected.
-void WindowEnd::failed(uint32_t serial, Error error) {
+void MessagePath::refused(uint32_t serial, Error error) {
   const auto at = accesses_.find(serial);
-  if (at == accesses_.end()) {
-    if (!failure_) failure_ = std::move(error);
-    return;
-  }
+  if (at == accesses_.end()) return origin_.failed(std::move(error));
   Access& access = *at->second;
   access.error = std::move(error);
   ++access.left;
@@ -161,28 +150,32 @@ void WindowEnd::failed(uint32_t serial, Error error) {
 
 // ---- the operations
 
-void WindowEnd::put(const Local& origin, const Target& target, Done done) {
+void MessagePath::start(int rank, uint32_t serial, const Bytes& message) {
+  send(rank, WindowMessage::operation, serial, message, origin_.mark());
+}
+
+void MessagePath::put(const Local& origin, const Target& target, Done done) {
   const Payload from = origin.payload();
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
   head.act = {.kind = AccessKind::put};
   const uint32_t serial = ++last_serial_;
-  ++aim(target.rank).unasked;
+  origin_.goes_unheard(target.rank);
   if (!follows(head)) {
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     append_packed(message, from);
-    send(target.rank, WindowMessage::operation, serial, message, mark_);
-    return over(target.rank, done, {});
+    start(target.rank, serial, message);
+    return origin_.over(done, {});
   }
-  send(target.rank, WindowMessage::operation, serial, message_of(head, layout, 0), mark_);
+  start(target.rank, serial, message_of(head, layout, 0));
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
   supply(access, 0, from);
   end_access(access);
 }
 
-void WindowEnd::get(const Local& origin, const Target& target, Done done) {
+void MessagePath::get(const Local& origin, const Target& target, Done done) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
@@ -196,25 +189,25 @@ void WindowEnd::get(const Local& origin, const Target& target, Done done) {
     expect(access, 0, access.result);
   else
     ++access.left;
-  send(target.rank, WindowMessage::operation, serial, message_of(head, layout, 0), mark_);
+  start(target.rank, serial, message_of(head, layout, 0));
   end_access(access);
 }
 
-void WindowEnd::update(Update update, const Local& origin, const Local* result, const Target& target, Done done) {
+void MessagePath::update(Update update, const Local& origin, const Local* result, const Target& target, Done done) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
   head.act = {.kind = AccessKind::update, .fetches = result != nullptr, .update = update};
   const uint32_t serial = ++last_serial_;
-  ++aim(target.rank).unasked;
+  origin_.goes_unheard(target.rank);
   Bytes message;
   if (!follows(head)) {
     message = message_of(head, layout, static_cast<size_t>(head.bytes));
     if (carries(head.act)) append_packed(message, origin.payload());
   }
   if (!follows(head) && !result) {
-    send(target.rank, WindowMessage::operation, serial, message, mark_);
-    return over(target.rank, done, {});
+    start(target.rank, serial, message);
+    return origin_.over(done, {});
   }
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
@@ -227,14 +220,14 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
     update_long(access, origin, result, head, layout);
   } else {
     ++access.left;
-    send(target.rank, WindowMessage::operation, serial, message, mark_);
+    start(target.rank, serial, message);
   }
   end_access(access);
 }
 
 // Both ways in pieces, so that the target needs little memory.
-void WindowEnd::update_long(Access& access, const Local& origin, const Local* result, const OperationHead& head,
-                            const Bytes& layout) {
+void MessagePath::update_long(Access& access, const Local& origin, const Local* result, const OperationHead& head,
+                              const Bytes& layout) {
   const int64_t size = arithmetic_.layout(head.act.update.element).size();
   const int64_t piece = kPiece / size * size, bytes = head.bytes;
   const auto slices = [&](std::byte* data, auto&& each) TUTTI_ENGINE_OWNED {
@@ -250,7 +243,7 @@ void WindowEnd::update_long(Access& access, const Local& origin, const Local* re
     }
     slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { expect(access, i, slice); });
   }
-  send(access.rank, WindowMessage::operation, access.serial, message_of(head, layout, 0), mark_);
+  start(access.rank, access.serial, message_of(head, layout, 0));
   if (!carries(head.act)) return;
   const Payload from = origin.payload();
   std::byte* data = from.contiguous() ? from.data() : nullptr;
@@ -262,14 +255,14 @@ void WindowEnd::update_long(Access& access, const Local& origin, const Local* re
   slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { supply(access, i, slice); });
 }
 
-void WindowEnd::compare_and_swap(Update element, const void* origin, const void* compare, void* result,
-                                 const Target& target) {
+void MessagePath::compare_and_swap(Update element, const void* origin, const void* compare, void* result,
+                                   const Target& target) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
   head.act = {.kind = AccessKind::update, .fetches = true, .update = {kCompareAndSwap, element.element}};
   const uint32_t serial = ++last_serial_;
-  ++aim(target.rank).unasked;
+  origin_.goes_unheard(target.rank);
   Access& access = begin_access(target.rank, {});
   access.result = {result, 1, target.layout.get()};
   access.result_layout = target.layout;
@@ -278,55 +271,8 @@ void WindowEnd::compare_and_swap(Update element, const void* origin, const void*
   Bytes message = message_of(head, layout, static_cast<size_t>(2 * head.bytes));
   append_packed(message, {const_cast<void*>(compare), 1, target.layout.get()});
   append_packed(message, {const_cast<void*>(origin), 1, target.layout.get()});
-  send(target.rank, WindowMessage::operation, serial, message, mark_);
+  start(target.rank, serial, message);
   end_access(access);
-}
-
-// ---- synchronisation
-
-void WindowEnd::flush(int rank) {
-  if (rank == kAll) {
-    for (int r = 0; r < data_.size(); ++r) flush(r);
-    return;
-  }
-  Aim& there = aim(rank);
-  if (there.unasked == 0) return;
-  there.unasked = 0;
-  ++there.unheard;
-  ++unheard_;
-  send(rank, WindowMessage::flush);
-}
-
-void WindowEnd::post(int rank) {
-  send(rank, WindowMessage::post);
-}
-
-void WindowEnd::complete(int rank) {
-  send(rank, WindowMessage::complete);
-}
-
-void WindowEnd::lock(int rank, bool exclusive) {
-  Aim& there = aim(rank);
-  there.granted = there.asked_who = false;
-  there.holders.clear();
-  send(rank, WindowMessage::lock, 0, {}, exclusive);
-}
-
-void WindowEnd::unlock(int rank) {
-  Aim& there = aim(rank);
-  there.granted = false;
-  there.unlocking = true;
-  there.unasked = 0;
-  send(rank, WindowMessage::unlock);
-}
-
-const std::vector<int>& WindowEnd::holders(int rank) {
-  Aim& there = aim(rank);
-  if (!there.asked_who) {
-    there.asked_who = true;
-    send(rank, WindowMessage::who);
-  }
-  return there.holders;
 }
 
 }  // namespace tutti::rma

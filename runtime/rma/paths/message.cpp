@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes, and from and to which side it is.
+#include "rma/paths/message.hpp"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "engine/engine.hpp"
+
+namespace tutti::rma {
+
+void Service::handle(const transport::Header& header, const std::byte* data) {
+  const auto at = windows_.find(header.ticket);
+  if (at != windows_.end()) return at->second->handle(header, data);
+  switch (static_cast<WindowMessage>(header.tag)) {
+    case WindowMessage::reply:
+    case WindowMessage::failed:  // of one whose origin did not wait for it, and has freed the window
+    case WindowMessage::flushed:
+    case WindowMessage::granted:
+    case WindowMessage::unlocked:
+    case WindowMessage::holders:
+      return;
+    default:
+      break;
+  }
+  early_[header.ticket].push_back({header, Bytes(data, data + header.bytes)});
+}
+
+void Service::add(uint64_t context, MessagePath& window) {
+  windows_[context] = &window;
+  const auto at = early_.find(context);
+  if (at == early_.end()) return;
+  const std::vector<Early> early = std::move(at->second);
+  early_.erase(at);
+  for (const Early& message : early) window.handle(message.header, message.bytes.data());
+}
+
+MessagePath::MessagePath(Service& service, engine::Channel& data, const Arithmetic& arithmetic, OriginSide& origin,
+                         TargetSide& target)
+    : service_(service), data_(data), engine_(*data.engine), arithmetic_(arithmetic), origin_(origin), target_(target) {
+  target.set_answers(*this);
+}
+
+MessagePath::~MessagePath() {
+  service_.remove(data_.context);
+}
+
+void MessagePath::send_failure(int rank, uint32_t serial, const Error& error) {
+  const std::string& text = error.message();
+  Bytes said(text.size());
+  std::memcpy(said.data(), text.data(), text.size());
+  send(rank, WindowMessage::failed, serial, said, static_cast<uint64_t>(error.mpi_class()));
+}
+
+void MessagePath::holders(int origin, const std::vector<int>& ranks) {
+  Bytes bytes;
+  for (const int rank : ranks) tutti::put(bytes, static_cast<int32_t>(rank));
+  send(origin, WindowMessage::holders, 0, bytes);
+}
+
+void MessagePath::handle(const transport::Header& header, const std::byte* data) {
+  using Behind = TargetSide::Behind;
+  const int from = header.source;
+  const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
+  switch (static_cast<WindowMessage>(header.tag)) {
+    case WindowMessage::operation:
+      return serve(from, header.serial, header.signature, bytes);
+    case WindowMessage::reply:
+      return replied(header.serial, data, header.bytes);
+    case WindowMessage::failed:
+      return refused(header.serial, Error(static_cast<int>(header.signature),
+                                          std::string(reinterpret_cast<const char*>(data), bytes.size())));
+    case WindowMessage::flushed:
+      return origin_.flushed(from);
+    case WindowMessage::post:
+      return origin_.posted(from);
+    case WindowMessage::granted:
+      return origin_.granted(from);
+    case WindowMessage::unlocked:
+      return origin_.unlocked(from);
+    case WindowMessage::holders: {
+      std::vector<int> holders;
+      std::span<const std::byte> rest = bytes;
+      for (int32_t rank; tutti::get(rest, rank);) holders.push_back(rank);
+      return origin_.told_holders(from, std::move(holders));
+    }
+    case WindowMessage::flush:
+      return target_.says(from, Behind::flush);
+    case WindowMessage::complete:
+      return target_.says(from, Behind::complete);
+    case WindowMessage::unlock:
+      return target_.says(from, Behind::unlock);
+    case WindowMessage::lock:
+      return target_.asks_lock(from, header.signature != 0);
+    case WindowMessage::who:
+      return target_.asks_holders(from);
+    case WindowMessage::witness:
+      return target_.hears(from, bytes);
+  }
+}
+
+}  // namespace tutti::rma

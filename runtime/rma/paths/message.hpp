@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of operations and of synchronisation by messages, which serves every target: what this process starts
+// (message_origin.cpp), and what it serves to others (message_target.cpp), which is both where the target is itself.
+// What an operation means for an epoch it tells the two sides, and asks them; knows none.
+//
+// Operations of others are served by whoever drives the engine, one after the other: that makes accumulate operations
+// atomic. Those of one origin are applied in the order of their starting; between puts and gets there is none. Memory
+// of the caller's that an operation uses stays until it is locally complete; layouts are held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/engine_owned.hpp"
+#include "base/result.hpp"
+#include "engine/active.hpp"
+#include "engine/channel.hpp"
+#include "rma/arithmetic.hpp"
+#include "rma/operation.hpp"
+#include "rma/origin_side.hpp"
+#include "rma/paths/message_wire.hpp"
+#include "rma/target_side.hpp"
+
+namespace tutti::rma {
+
+class MessagePath;
+
+// Finds the window that a message is for; one for each process. What comes for a window that others
+// have made already, and this process not yet, waits for it.
+class Service final : public engine::ActiveHandler {
+ public:
+  void handle(const transport::Header& header, const std::byte* data) override TUTTI_ENGINE_OWNED;
+  void add(uint64_t context, MessagePath& window) TUTTI_ENGINE_OWNED;
+  void remove(uint64_t context) TUTTI_ENGINE_OWNED { windows_.erase(context); }
+
+ private:
+  struct Early {
+    transport::Header header;
+    Bytes bytes;
+  };
+  std::unordered_map<uint64_t, MessagePath*> windows_ TUTTI_OWNERS;
+  std::unordered_map<uint64_t, std::vector<Early>> early_ TUTTI_OWNERS;
+};
+
+class MessagePath final : public Answers {
+ public:
+  // Of one window. `data`: a channel of the window's own, which nobody receives from with a wildcard; it and the two
+  // sides outlive this.
+  MessagePath(Service& service, engine::Channel& data, const Arithmetic& arithmetic, OriginSide& origin,
+              TargetSide& target);
+  ~MessagePath();
+  MessagePath(const MessagePath&) = delete;
+
+  // From here on others' operations are served, also those that have come already.
+  void open() TUTTI_ENGINE_OWNED { service_.add(data_.context, *this); }
+
+  // ---- operations (WindowEnd says more)
+
+  void put(const Local& origin, const Target& target, Done done) TUTTI_ENGINE_OWNED;
+  void get(const Local& origin, const Target& target, Done done) TUTTI_ENGINE_OWNED;
+  void update(Update update, const Local& origin, const Local* result, const Target& target,
+              Done done) TUTTI_ENGINE_OWNED;
+  void compare_and_swap(Update element, const void* origin, const void* compare, void* result,
+                        const Target& target) TUTTI_ENGINE_OWNED;
+
+  // ---- synchronisation: what `rank` is told behind the operations before
+
+  void flush(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::flush); }
+  void post(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::post); }
+  void complete(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::complete); }
+  void lock(int rank, bool exclusive) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::lock, 0, {}, exclusive); }
+  void unlock(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::unlock); }
+  void ask_holders(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::who); }
+  void tell_witness(int rank, const Bytes& bytes) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::witness, 0, bytes); }
+
+ private:
+  friend class Service;
+  struct Access;   // an operation of mine that waits for something
+  struct Serving;  // another's that is under way here
+  struct LongUpdate;
+
+  // An update that waits for an earlier one of its origin.
+  struct Queued {
+    uint32_t serial;
+    OperationHead head;
+    LayoutRef layout;
+    Bytes data;
+    bool good;
+  };
+
+  // message.cpp
+  void handle(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
+  void send_failure(int rank, uint32_t serial, const Error& error) TUTTI_ENGINE_OWNED;
+  void flushed(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::flushed); }
+  void granted(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::granted); }
+  void unlocked(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::unlocked); }
+  void holders(int origin, const std::vector<int>& ranks) override TUTTI_ENGINE_OWNED;
+  void failed(int origin, const Error& error) override TUTTI_ENGINE_OWNED { send_failure(origin, 0, error); }
+
+  // message_origin.cpp
+  void send(int rank, WindowMessage message, uint32_t serial = 0, const Bytes& bytes = {},
+            uint64_t signature = 0) TUTTI_ENGINE_OWNED;
+  Access& begin_access(int rank, Done done) TUTTI_ENGINE_OWNED;
+  void end_access(Access& access) TUTTI_ENGINE_OWNED;
+  void start(int rank, uint32_t serial, const Bytes& message) TUTTI_ENGINE_OWNED;
+  void expect(Access& access, int64_t piece, Payload into) TUTTI_ENGINE_OWNED;
+  void supply(Access& access, int64_t piece, Payload from) TUTTI_ENGINE_OWNED;
+  void update_long(Access& access, const Local& origin, const Local* result, const OperationHead& head,
+                   const Bytes& layout) TUTTI_ENGINE_OWNED;
+  void replied(uint32_t serial, const std::byte* data, int64_t bytes) TUTTI_ENGINE_OWNED;
+  void refused(uint32_t serial, Error error) TUTTI_ENGINE_OWNED;
+
+  // message_target.cpp
+  void serve(int origin, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
+  void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout, const std::byte* data,
+                 bool good) TUTTI_ENGINE_OWNED;
+  void serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout) TUTTI_ENGINE_OWNED;
+  void serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+                    std::span<const std::byte> data, bool good) TUTTI_ENGINE_OWNED;
+  void apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
+             const std::byte* data) TUTTI_ENGINE_OWNED;
+  void run_updates(int origin) TUTTI_ENGINE_OWNED;
+  void long_update_over(LongUpdate& update) TUTTI_ENGINE_OWNED;
+  void end_serving(int origin) TUTTI_ENGINE_OWNED;
+
+  Service& service_;
+  engine::Channel& data_;
+  engine::Engine& engine_;
+  const Arithmetic& arithmetic_;
+  OriginSide& origin_;
+  TargetSide& target_;
+
+  uint32_t last_serial_ TUTTI_OWNERS = 0;
+  std::unordered_map<uint32_t, Access*> accesses_ TUTTI_OWNERS;       // that something comes for, by serial
+  std::unordered_map<int, std::deque<Queued>> updates_ TUTTI_OWNERS;  // by origin; the first one is under way
+};
+
+}  // namespace tutti::rma

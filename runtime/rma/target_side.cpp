@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/target_side.hpp"
+
+#include <mpi.h>
+
+#include <utility>
+
+namespace tutti::rma {
+
+Error TargetSide::check_attached(const TargetBuffer& buffer) const {
+  Layout::Run missed;
+  if (memory_.holds(buffer, missed)) return {};
+  const auto bytes = static_cast<int64_t>(missed.high - missed.low);
+  return failure(MPI_ERR_RMA_RANGE,
+                 "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it "
+                 "with MPI_Win_attach before others access it, and take its address from MPI_Get_address there "
+                 "(argument target_disp)",
+                 rank_, reinterpret_cast<void*>(static_cast<uintptr_t>(missed.low)), bytes, bytes == 1 ? "" : "s");
+}
+
+void TargetSide::ends(int origin) {
+  Served& served = served_[origin];
+  --unfinished_;
+  if (--served.unfinished > 0) return;
+  const std::vector<Behind> waiting = std::exchange(served.when_finished, {});
+  for (const Behind what : waiting) settle(origin, what);
+}
+
+void TargetSide::says(int origin, Behind what) {
+  Served& served = served_[origin];
+  if (served.unfinished > 0) return served.when_finished.push_back(what);
+  settle(origin, what);
+}
+
+void TargetSide::settle(int origin, Behind what) {
+  switch (what) {
+    case Behind::flush:
+      if (witness_) [[unlikely]]
+        witness_->completes(origin);
+      return answers_->flushed(origin);
+    case Behind::complete:
+      ++served_[origin].completes;
+      return;
+    case Behind::unlock:
+      return unlock(origin);
+  }
+}
+
+// ---- the lock
+
+// Locked and exposed at once is an error (12.5.3), which its origin hears of as soon as it has the lock.
+void TargetSide::asks_lock(int origin, bool exclusive) {
+  if (exposed_)
+    answers_->failed(origin, failure(MPI_ERR_RMA_SYNC,
+                                     "rank {} of the window has exposed its memory by MPI_Win_post and has not called "
+                                     "MPI_Win_wait yet: it cannot be locked meanwhile (the standard, section 12.5.3; "
+                                     "argument rank)",
+                                     rank_));
+  if (lock_.request(origin, exclusive)) answers_->granted(origin);
+  tell_holders();
+}
+
+void TargetSide::unlock(int origin) {
+  if (witness_) [[unlikely]]
+    witness_->completes(origin);
+  if (lock_.holds(origin))
+    for (const int next : lock_.release(origin)) answers_->granted(next);
+  answers_->unlocked(origin);
+  tell_holders();
+}
+
+void TargetSide::asks_holders(int origin) {
+  served_[origin].wants_holders = true;
+  tell_holders();
+}
+
+// To those that have asked. Each change is told before its effect can be seen elsewhere, so that
+// nobody who has received all messages for him waits for the wrong ones.
+void TargetSide::tell_holders() {
+  for (auto& [rank, served] : served_) {
+    if (!served.wants_holders) continue;
+    const std::vector<int> before = lock_.before(rank);
+    if (before.empty()) served.wants_holders = false;
+    answers_->holders(rank, before);
+  }
+}
+
+}  // namespace tutti::rma

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What operations mean for epochs, told without any message: when an origin knows what of its own, and what a target
+// answers behind the operations of others, in which order, by whatever way they come.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "base/layout.hpp"
+#include "rma/origin_side.hpp"
+#include "rma/target_side.hpp"
+
+namespace {
+
+using namespace tutti;
+using Behind = rma::TargetSide::Behind;
+using Said = std::vector<std::string>;
+
+// ---- the origin
+
+TEST(OriginSide, knows_what_is_complete_here_and_what_there) {
+  rma::OriginSide origin(4);
+  EXPECT_TRUE(origin.is_locally_complete(rma::kAll));
+  EXPECT_FALSE(origin.begins_flush(2));  // there is nothing to ask
+  origin.goes_unheard(2);
+  origin.begins(2);
+  EXPECT_FALSE(origin.is_locally_complete(2));
+  EXPECT_FALSE(origin.is_locally_complete(rma::kAll));
+  EXPECT_TRUE(origin.is_locally_complete(1));
+  EXPECT_TRUE(origin.begins_flush(2));
+  EXPECT_FALSE(origin.begins_flush(2));  // once is enough
+  origin.ends(2, {}, {});
+  EXPECT_TRUE(origin.is_locally_complete(2));
+  EXPECT_FALSE(origin.is_flushed(2));
+  EXPECT_FALSE(origin.is_flushed(rma::kAll));
+  EXPECT_TRUE(origin.is_flushed(3));
+  origin.flushed(2);
+  EXPECT_TRUE(origin.is_flushed(2));
+  EXPECT_TRUE(origin.is_flushed(rma::kAll));
+}
+
+TEST(OriginSide, an_operation_that_is_over_at_once_has_to_be_asked_for_too) {
+  rma::OriginSide origin(2);
+  origin.goes_unheard(1);
+  origin.over({}, {});
+  EXPECT_TRUE(origin.is_locally_complete(1));
+  EXPECT_TRUE(origin.begins_flush(1));
+  EXPECT_FALSE(origin.is_flushed(1));
+}
+
+TEST(OriginSide, an_error_is_its_operations_own_or_the_windows) {
+  rma::OriginSide origin(2);
+  std::string heard;
+  const rma::Done done{[](void* owner, Error error) { *static_cast<std::string*>(owner) = error.message(); }, &heard};
+  origin.begins(1);
+  origin.ends(1, done, failure(MPI_ERR_OTHER, "mine"));
+  EXPECT_EQ(heard, "mine");
+  EXPECT_FALSE(origin.take_failure());
+  origin.begins(1);
+  origin.ends(1, {}, failure(MPI_ERR_OTHER, "first"));
+  origin.failed(failure(MPI_ERR_OTHER, "second"));
+  EXPECT_EQ(origin.take_failure().message(), "first");
+  EXPECT_FALSE(origin.take_failure());
+}
+
+TEST(OriginSide, unlocking_asks_as_flushing_does) {
+  rma::OriginSide origin(2);
+  origin.begins_lock(1);
+  EXPECT_FALSE(origin.is_locked(1));
+  EXPECT_TRUE(origin.begins_holders(1));
+  EXPECT_FALSE(origin.begins_holders(1));
+  origin.told_holders(1, {0});
+  EXPECT_EQ(origin.holders(1), std::vector<int>{0});
+  origin.granted(1);
+  EXPECT_TRUE(origin.is_locked(1));
+  origin.goes_unheard(1);
+  origin.begins_unlock(1);
+  EXPECT_FALSE(origin.is_locked(1) || origin.is_unlocked(1));
+  EXPECT_FALSE(origin.begins_flush(1));
+  origin.unlocked(1);
+  EXPECT_TRUE(origin.is_unlocked(1));
+  origin.begins_lock(1);
+  EXPECT_TRUE(origin.holders(1).empty());  // those were an earlier lock's
+  EXPECT_TRUE(origin.begins_holders(1));
+}
+
+// ---- the target
+
+// Writes down what others are told.
+struct Written final : rma::Answers {
+  void flushed(int origin) override { said.push_back(fmt::format("{} flushed", origin)); }
+  void granted(int origin) override { said.push_back(fmt::format("{} granted", origin)); }
+  void unlocked(int origin) override { said.push_back(fmt::format("{} unlocked", origin)); }
+  void holders(int origin, const std::vector<int>& ranks) override {
+    std::string text = fmt::format("{} holders", origin);
+    for (const int rank : ranks) text += fmt::format(" {}", rank);
+    said.push_back(text);
+  }
+  void failed(int origin, const Error& error) override {
+    said.push_back(fmt::format("{} failed {}", origin, error.mpi_class()));
+  }
+  Said take() { return std::exchange(said, {}); }
+
+  Said said;
+};
+
+struct Target : testing::Test {
+  Target() { side.set_answers(answers); }
+
+  Written answers;
+  rma::TargetSide side{0};
+};
+using TargetSide = Target;
+
+TEST_F(TargetSide, answers_when_all_operations_before_are_over) {
+  side.begins(1);
+  side.begins(1);
+  side.says(1, Behind::flush);
+  side.says(2, Behind::flush);
+  EXPECT_EQ(answers.take(), Said{"2 flushed"});  // another one's operations are not waited for
+  side.ends(1);
+  EXPECT_TRUE(side.is_serving(1));
+  EXPECT_EQ(answers.take(), Said{});
+  side.ends(1);
+  EXPECT_EQ(answers.take(), Said{"1 flushed"});
+  EXPECT_TRUE(side.is_idle());
+}
+
+TEST_F(TargetSide, an_epoch_is_complete_behind_its_operations) {
+  side.begins(1);
+  side.says(1, Behind::complete);
+  EXPECT_FALSE(side.is_completed_by(1));
+  side.ends(1);
+  EXPECT_TRUE(side.is_completed_by(1));
+  side.take_complete(1);
+  EXPECT_FALSE(side.is_completed_by(1));
+  EXPECT_EQ(answers.take(), Said{});
+}
+
+TEST_F(TargetSide, a_lock_is_given_up_behind_the_operations_under_it) {
+  side.asks_lock(1, true);
+  side.asks_lock(2, true);
+  EXPECT_EQ(answers.take(), Said{"1 granted"});
+  side.begins(1);
+  side.says(1, Behind::unlock);
+  EXPECT_EQ(answers.take(), Said{});
+  EXPECT_TRUE(side.lock().holds(1));
+  side.ends(1);
+  EXPECT_EQ(answers.take(), (Said{"2 granted", "1 unlocked"}));
+}
+
+TEST_F(TargetSide, who_waits_hears_of_whom_until_it_waits_no_more) {
+  side.asks_lock(1, true);
+  side.asks_lock(2, false);
+  side.asks_lock(3, true);
+  side.asks_holders(3);
+  EXPECT_EQ(answers.take(), (Said{"1 granted", "3 holders 1 2"}));
+  side.says(1, Behind::unlock);
+  EXPECT_EQ(answers.take(), (Said{"2 granted", "1 unlocked", "3 holders 2"}));
+  side.says(2, Behind::unlock);
+  EXPECT_EQ(answers.take(), (Said{"3 granted", "2 unlocked", "3 holders"}));
+  side.asks_lock(1, true);
+  EXPECT_EQ(answers.take(), Said{});
+}
+
+TEST_F(TargetSide, who_locks_what_is_exposed_hears_so_before_it_has_the_lock) {
+  side.set_exposed(true);
+  side.asks_lock(1, false);
+  EXPECT_EQ(answers.take(), (Said{fmt::format("1 failed {}", MPI_ERR_RMA_SYNC), "1 granted"}));
+  side.set_exposed(false);
+  side.asks_lock(2, false);
+  EXPECT_EQ(answers.take(), Said{"2 granted"});
+}
+
+// What is admitted is told to the witness, and nothing else.
+struct Watching final : rma::Witness {
+  void serves(int origin, uint64_t mark, const rma::Act&, const rma::TargetBuffer& buffer) override {
+    heard.push_back(fmt::format("{} at {} mark {}", origin, buffer.count, mark));
+  }
+  void completes(int origin) override { heard.push_back(fmt::format("{} complete", origin)); }
+  void hears(int, std::span<const std::byte>) override {}
+
+  Said heard;
+};
+
+TEST_F(TargetSide, the_witness_hears_of_what_is_carried_out) {
+  Watching witness;
+  side.set_witness(witness);
+  int64_t memory[4] = {};
+  side.memory().set_dynamic();
+  ASSERT_TRUE(side.memory().attach(memory, sizeof memory));
+  const auto address = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory));
+  EXPECT_FALSE(side.admit(1, {}, {address, 32}, 7));
+  const Error error = side.admit(1, {}, {address, 33}, 8);
+  EXPECT_EQ(error.mpi_class(), MPI_ERR_RMA_RANGE);
+  EXPECT_NE(error.message().find("rank 0 of the window has attached no memory"), std::string::npos) << error.message();
+  side.says(1, Behind::flush);
+  EXPECT_EQ(witness.heard, (Said{"1 at 32 mark 7", "1 complete"}));
+  EXPECT_EQ(side.memory().at({address, 32}).base, memory);
+}
+
+}  // namespace
