@@ -48,7 +48,17 @@ void TargetSide::settle(int origin, Behind what) {
 
 // ---- the lock
 
-// Locked and exposed at once is an error (12.5.3), which its origin hears of as soon as it has the lock.
+Error TargetSide::expose() {
+  if (!lock_.is_free())
+    return failure(MPI_ERR_RMA_SYNC,
+                   "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, "
+                   "section 12.5.3; argument win)",
+                   lock_.holders().front());
+  exposed_ = true;
+  return {};
+}
+
+// An origin that is refused hears so as soon as it has the lock.
 void TargetSide::asks_lock(int origin, bool exclusive) {
   if (exposed_)
     answers_->failed(origin, failure(MPI_ERR_RMA_SYNC,

@@ -76,8 +76,9 @@ class TargetSide {
 
   // ---- what calls of this process do, and wait for
 
-  // It is exposed to others by a call of its own (MPI_Win_post): who locks it meanwhile is refused.
-  void set_exposed(bool exposed) TUTTI_ENGINE_OWNED { exposed_ = exposed; }
+  // Locked and exposed by MPI_Win_post at once is an error (12.5.3): the one that comes second is refused.
+  Error expose() TUTTI_ENGINE_OWNED;
+  void hide() TUTTI_ENGINE_OWNED { exposed_ = false; }
   bool is_completed_by(int origin) const TUTTI_ENGINE_OWNED {
     const auto at = served_.find(origin);
     return at != served_.end() && at->second.completes > 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One window at one process, as a protocol (the standard, chapter 12): what its epochs mean, on either side of an
 // operation (origin_side.hpp, target_side.hpp), and the ways by which operations and synchronisation go (paths/), of
-// which this is where one is chosen. Knows ranks, contexts and layouts; which call is right in which epoch is the
-// layer above's.
+// which this is where one is chosen. Knows ranks, contexts and layouts; which call may come in which epoch is told by
+// epochs.hpp.
 #pragma once
 
 #include <vector>

@@ -165,12 +165,16 @@ TEST_F(TargetSide, who_waits_hears_of_whom_until_it_waits_no_more) {
 }
 
 TEST_F(TargetSide, who_locks_what_is_exposed_hears_so_before_it_has_the_lock) {
-  side.set_exposed(true);
+  EXPECT_FALSE(side.expose());
   side.asks_lock(1, false);
-  EXPECT_EQ(answers.take(), (Said{fmt::format("1 failed {}", MPI_ERR_RMA_SYNC), "1 granted"}));
-  side.set_exposed(false);
+  EXPECT_EQ(answers.take(), (Said{fmt::format("1 failed {}", int{MPI_ERR_RMA_SYNC}), "1 granted"}));
+  side.hide();
   side.asks_lock(2, false);
   EXPECT_EQ(answers.take(), Said{"2 granted"});
+  EXPECT_EQ(side.expose().mpi_class(), MPI_ERR_RMA_SYNC);
+  side.says(1, Behind::unlock);
+  side.says(2, Behind::unlock);
+  EXPECT_FALSE(side.expose());
 }
 
 // What is admitted is told to the witness, and nothing else.

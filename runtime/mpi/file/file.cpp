@@ -25,6 +25,7 @@
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/rma/api_window.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::mpi::file {
 namespace {

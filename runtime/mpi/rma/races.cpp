@@ -50,10 +50,6 @@ bool hint_is(const Window& window, std::string_view key, std::string_view value)
 
 }  // namespace
 
-Error conflict_of(Window& window) {
-  return window.races->take_finding();
-}
-
 Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(window.size())) {
   window.protocol->target().set_witness(*this);
   strict->add(*this);
@@ -101,9 +97,8 @@ uint8_t Races::fence_epoch() const {
 }
 
 uint8_t Races::epoch_of(int rank) const {
-  const Epochs& epochs = window_.epochs;
-  if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return kLock;
-  return epochs.started ? kStart : fence_epoch();
+  if (window_.epochs.is_locked(rank)) return kLock;
+  return window_.epochs.is_started() ? kStart : fence_epoch();
 }
 
 // The target hears of a call once, before the first operation that names it.

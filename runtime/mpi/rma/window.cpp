@@ -52,21 +52,6 @@ Error no_window_on(const Comm& comm) {
   return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
 }
 
-// What must be over before a window is freed.
-Error open_epoch(const Window& window) {
-  const Epochs& epochs = window.epochs;
-  const char* what = epochs.fence_used   ? "there were operations since the last MPI_Win_fence: call it once more"
-                     : epochs.started    ? "the access epoch of MPI_Win_start is open: call "
-                                           "MPI_Win_complete"
-                     : epochs.exposed    ? "the exposure epoch of MPI_Win_post is open: call MPI_Win_wait"
-                     : epochs.all_locked ? "the epoch of MPI_Win_lock_all is open: call "
-                                           "MPI_Win_unlock_all"
-                     : epochs.locks_held ? "the epoch of MPI_Win_lock is open: call MPI_Win_unlock"
-                                         : nullptr;
-  if (!what) return {};
-  return failure(MPI_ERR_RMA_SYNC, "the window cannot be freed yet, for {} first (argument win)", what);
-}
-
 }  // namespace
 
 Window::Window(Ref<Comm> given, int flavor)
@@ -278,7 +263,7 @@ Error win_free(MPI_Win* win) {
   Window& window = *resolve<Window>(*win);
   {
     const Engine::Guard own(window.comm->engine());
-    if (Error e = open_epoch(window)) return e;
+    if (Error e = window.epochs.check_free()) return e;
   }
   if (Error e = window.attributes.delete_all(window.handle)) return e;
   Engine& engine = window.comm->engine();

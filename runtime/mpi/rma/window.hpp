@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows (the standard, chapter 12): a communicator of the window's own, whose contexts keep its
-// messages apart; the memory of this process; what is known of the others' memory; and which epochs
-// are open. How operations travel is rma/'s.
+// messages apart; the memory of this process; and what is known of the others' memory. Which epochs
+// are open, what they mean, and how operations travel is rma/'s.
 #pragma once
 
 #include <cstdlib>
@@ -12,36 +12,23 @@
 
 #include "base/engine_owned.hpp"
 #include "base/function.hpp"
+#include "base/layout.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/attribute.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/request/watch.hpp"
-#include "rma/window_end.hpp"
+#include "rma/epochs.hpp"
 #include "transport/shared/shared_file.hpp"
+
+namespace tutti::rma {
+class WindowEnd;
+}
 
 namespace tutti::mpi::one_sided {
 
 class Races;
-
-// Which epochs are open on a window (12.5). Touched with the engine owned.
-struct Epochs {
-  static constexpr uint8_t kUnlocked = 0, kLocked = 1, kUnchecked = 2;
-
-  bool fenced = false;         // after a fence that may begin an epoch
-  bool fence_used = false;     // and there were operations in it
-  bool started = false;        // MPI_Win_start
-  std::vector<int> targets;    // its ranks, ascending
-  bool exposed = false;        // MPI_Win_post
-  std::vector<int> origins;    // its ranks
-  std::vector<uint8_t> locks;  // by rank, once there was any
-  int locks_held = 0;
-  bool all_locked = false, all_unchecked = false;  // MPI_Win_lock_all
-
-  uint8_t lock_of(int rank) const { return locks.empty() ? kUnlocked : locks[static_cast<size_t>(rank)]; }
-  bool is_passive() const { return locks_held > 0 || all_locked; }
-};
 
 // Large: it is an object of the standard, with a field for each thing that one knows of a window.
 class Window final : public HasErrhandler {
@@ -71,7 +58,7 @@ class Window final : public HasErrhandler {
   int unit = 1;             // as the attribute tells it
   std::vector<Part> parts;  // by rank
   std::unique_ptr<rma::WindowEnd> protocol;
-  Epochs epochs;
+  rma::Epochs epochs;  // touched with the engine owned
 
   std::unique_ptr<void, Freed> allocated;         // MPI_Win_allocate
   std::unique_ptr<transport::SharedFile> shared;  // MPI_Win_allocate_shared
@@ -123,14 +110,5 @@ MPI_Win open_window(Window& window, void* base);
 // What the argument checks of the constructors say.
 Error bad_size(MPI_Aint size);
 Error bad_unit(int64_t unit);
-
-// The first failure that targets have told of since the last time, raised on the window by the call
-// that completes the operations.
-[[gnu::cold]] Error conflict_of(Window& window) TUTTI_ENGINE_OWNED;
-inline Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
-  if (window.races) [[unlikely]]
-    if (Error e = conflict_of(window)) return e;
-  return window.protocol->origin().take_failure();
-}
 
 }  // namespace tutti::mpi::one_sided

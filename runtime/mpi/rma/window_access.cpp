@@ -9,6 +9,7 @@
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::mpi::one_sided {
 namespace {
@@ -30,35 +31,6 @@ const char* plural(int64_t count) {
 }
 
 // ---- checks. The engine is owned.
-
-Error check_epoch(const Window& win, int rank) TUTTI_ENGINE_OWNED {
-  const Epochs& epochs = win.epochs;
-  if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
-  if (epochs.started) {
-    if (std::ranges::binary_search(epochs.targets, rank)) return {};
-    return failure(MPI_ERR_RMA_SYNC, "rank {} is not in the group that MPI_Win_start was given (argument target_rank)",
-                   rank);
-  }
-  if (epochs.fenced && epochs.locks_held == 0) return {};
-  return failure(MPI_ERR_RMA_SYNC,
-                 "no access epoch is open for rank {} of the window: MPI_Win_fence, MPI_Win_start, "
-                 "MPI_Win_lock or MPI_Win_lock_all comes first (argument target_rank)",
-                 rank);
-}
-
-// An operation that nothing refuses, and that has something to do, is about to start: if no other epoch is open, in
-// that of a fence.
-void note_epoch(Epochs& epochs) TUTTI_ENGINE_OWNED {
-  if (!epochs.started && !epochs.is_passive()) epochs.fence_used = true;
-}
-
-Error check_passive(const Window& win, int rank) TUTTI_ENGINE_OWNED {
-  if (win.epochs.all_locked || win.epochs.lock_of(rank) != Epochs::kUnlocked) return {};
-  return failure(MPI_ERR_RMA_SYNC,
-                 "operations with a request want a lock on rank {} of the window: MPI_Win_lock or "
-                 "MPI_Win_lock_all comes first (argument target_rank)",
-                 rank);
-}
 
 Error check_range(const Window& win, const There& there) {
   const bool dynamic = win.flavor == MPI_WIN_FLAVOR_DYNAMIC;  // the target knows what is attached
@@ -258,7 +230,7 @@ Error access(Window& win, const There& there, MPI_Request* request, std::initial
     strict->acts();
   const bool nowhere = there.rank == MPI_PROC_NULL;
   if (!nowhere) {
-    if (Error e = request ? check_passive(win, there.rank) : check_epoch(win, there.rank)) return e;
+    if (Error e = request ? win.epochs.check_request(there.rank) : win.epochs.check_operation(there.rank)) return e;
     if (Error e = check_range(win, there)) return e;
     if (Error e = check()) return e;
   }
@@ -267,7 +239,7 @@ Error access(Window& win, const There& there, MPI_Request* request, std::initial
     if (strict && !nothing) [[unlikely]]
       if (Error e = take_all(win, there, nullptr, uses, act)) return e;
     if (nothing) return {};
-    note_epoch(win.epochs);
+    win.epochs.note_operation();
     start(rma::Done{});
     return {};
   }

@@ -19,6 +19,7 @@ namespace {
 
 using engine::Condition;
 using engine::Engine;
+using rma::Epochs;
 using rma::kAll;
 
 // In a call of synchronisation.
@@ -38,25 +39,6 @@ Error check_assertion(int assertion, int allowed, const char* which) {
   if ((assertion & ~allowed) == 0) return {};
   return failure(MPI_ERR_ASSERT, "{} is no assertion for this call, which knows {} (argument assert)", assertion,
                  which);
-}
-
-template <class... Args>
-Error out_of_sync(fmt::format_string<Args...> format, Args&&... args) {
-  return failure(MPI_ERR_RMA_SYNC, format, std::forward<Args>(args)...);
-}
-
-// An open epoch that keeps another kind from beginning; empty: none.
-const char* open_access(const Epochs& epochs) TUTTI_ENGINE_OWNED {
-  if (epochs.started) return "MPI_Win_start opened an access epoch: call MPI_Win_complete";
-  if (epochs.all_locked) return "MPI_Win_lock_all opened an epoch: call MPI_Win_unlock_all";
-  if (epochs.locks_held) return "MPI_Win_lock opened an epoch: call MPI_Win_unlock";
-  if (epochs.fence_used) return "there were operations since the last MPI_Win_fence: call it once more";
-  return nullptr;
-}
-
-Error refuse_open_access(const Epochs& epochs) TUTTI_ENGINE_OWNED {
-  const char* open = open_access(epochs);
-  return open ? out_of_sync("{} first (argument win)", open) : Error();
 }
 
 // Ranks in the window, ascending.
@@ -136,6 +118,14 @@ std::vector<int> everybody(const Window& window) {
   return ranks;
 }
 
+// The first failure that targets have told of since the last time, raised on the window by the call
+// that completes the operations.
+Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
+  if (window.races) [[unlikely]]
+    if (Error e = window.races->take_finding()) return e;
+  return window.protocol->origin().take_failure();
+}
+
 Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -156,19 +146,6 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) TUTT
   return failure_of(window);
 }
 
-// Of the calls that want a lock on `rank`.
-Error check_passive(const Window& window, int rank) TUTTI_ENGINE_OWNED {
-  const Epochs& epochs = window.epochs;
-  if (rank == kAll ? epochs.is_passive() : epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
-  return rank == kAll ? out_of_sync(
-                            "there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
-                            "(argument win)")
-                      : out_of_sync(
-                            "rank {} of the window is not locked by this one: MPI_Win_lock or "
-                            "MPI_Win_lock_all comes first (argument rank)",
-                            rank);
-}
-
 }  // namespace
 
 // ---- fence (12.5.1)
@@ -179,21 +156,13 @@ Error win_fence(int assertion, Window& win) {
                                 "MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and "
                                 "MPI_MODE_NOSUCCEED"))
     return e;
-  Epochs& epochs = win.epochs;
   Error differ;
   std::optional<TellsNobody> quiet;
   if (strict) [[unlikely]]
     quiet.emplace();
   {
     const Inside inside(win);
-    if (!epochs.fence_used)
-      if (Error e = refuse_open_access(epochs)) return e;
-    if (epochs.exposed)
-      return out_of_sync("MPI_Win_post opened an exposure epoch: call MPI_Win_wait first (argument win)");
-    if (epochs.fence_used && (assertion & MPI_MODE_NOPRECEDE))
-      return failure(MPI_ERR_ASSERT,
-                     "MPI_MODE_NOPRECEDE is given, yet there were operations since the last "
-                     "MPI_Win_fence (argument assert)");
+    if (Error e = win.epochs.check_fence(assertion)) return e;
     if (win.races) [[unlikely]]
       win.races->promises(assertion, false);
     await_flushed(win, kAll);
@@ -205,8 +174,7 @@ Error win_fence(int assertion, Window& win) {
                                                  .signature = contract::word_of(Function::Win_fence)}))
     return e;
   const Inside inside(win);
-  epochs.fenced = !(assertion & MPI_MODE_NOSUCCEED);
-  epochs.fence_used = false;
+  win.epochs.fence(!(assertion & MPI_MODE_NOSUCCEED));
   if (win.races) [[unlikely]]
     win.races->fenced();
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -222,7 +190,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   if (!ranks) return std::move(ranks).error();
   const Inside inside(win);
   Epochs& epochs = win.epochs;
-  if (Error e = refuse_open_access(epochs)) return e;
+  if (Error e = epochs.check_start()) return e;
   if (assertion & MPI_MODE_NOCHECK)
     for (const int rank : *ranks)
       if (win.protocol->origin().is_posted(rank))
@@ -231,27 +199,22 @@ Error win_start(Group& group, int assertion, Window& win) {
             "MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank {}: it must be given by both, or "
             "by neither (argument assert)",
             rank);
-  epochs.fenced = false;
-  epochs.started = true;
-  epochs.targets = *std::move(ranks);
+  epochs.start(*std::move(ranks));
   if (assertion & MPI_MODE_NOCHECK) return {};
   rma::WindowEnd& protocol = *win.protocol;
-  await_each(win, epochs.targets, [&](int rank) TUTTI_ENGINE_OWNED { return protocol.origin().is_posted(rank); });
-  for (const int rank : epochs.targets) protocol.origin().take_post(rank);
+  await_each(win, epochs.targets(), [&](int rank) TUTTI_ENGINE_OWNED { return protocol.origin().is_posted(rank); });
+  for (const int rank : epochs.targets()) protocol.origin().take_post(rank);
   return {};
 }
 
 Error win_complete(Window& win) {
   const Inside inside(win);
-  Epochs& epochs = win.epochs;
-  if (!epochs.started)
-    return out_of_sync("there is no access epoch to complete: MPI_Win_start comes first (argument win)");
-  for (const int rank : epochs.targets) win.protocol->complete(rank);
+  if (Error e = win.epochs.check_complete()) return e;
+  for (const int rank : win.epochs.targets()) win.protocol->complete(rank);
   await_locally(win, kAll);
   if (win.races) [[unlikely]]
     win.races->completed(kAll);
-  epochs.started = false;
-  epochs.targets.clear();
+  win.epochs.complete();
   return failure_of(win);
 }
 
@@ -262,39 +225,25 @@ Error win_post(Group& group, int assertion, Window& win) {
   Result<std::vector<int>> ranks = ranks_of(group, win);
   if (!ranks) return std::move(ranks).error();
   const Inside inside(win);
-  Epochs& epochs = win.epochs;
-  if (epochs.exposed)
-    return out_of_sync("MPI_Win_post opened an exposure epoch already: call MPI_Win_wait first (argument win)");
-  if (!win.protocol->target().lock().is_free())
-    return out_of_sync(
-        "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, section 12.5.3; "
-        "argument win)",
-        win.protocol->target().lock().holders().front());
-  epochs.fenced = epochs.fenced && epochs.fence_used;
-  epochs.exposed = true;
-  win.protocol->target().set_exposed(true);
+  if (Error e = win.epochs.check_post()) return e;
+  if (Error e = win.protocol->target().expose()) return e;
+  win.epochs.post(*std::move(ranks));
   if (win.races) [[unlikely]]
     win.races->promises(assertion, true);
-  epochs.origins = *std::move(ranks);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!(assertion & MPI_MODE_NOCHECK))
-    for (const int rank : epochs.origins) win.protocol->post(rank);
+    for (const int rank : win.epochs.origins()) win.protocol->post(rank);
   return {};
 }
 
 namespace {
 
-Error no_exposure() {
-  return out_of_sync("there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
-}
-
 void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
-  for (const int rank : win.epochs.origins) win.protocol->target().take_complete(rank);
-  win.epochs.exposed = false;
-  win.protocol->target().set_exposed(false);
+  for (const int rank : win.epochs.origins()) win.protocol->target().take_complete(rank);
+  win.epochs.wait();
+  win.protocol->target().hide();
   if (win.races) [[unlikely]]
     win.races->exposed_no_more();
-  win.epochs.origins.clear();
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
@@ -302,10 +251,10 @@ void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
 
 Error win_wait(Window& win) {
   const Inside inside(win);
-  if (!win.epochs.exposed) return no_exposure();
+  if (Error e = win.epochs.check_wait()) return e;
   rma::WindowEnd& protocol = *win.protocol;
-  protocol.target().set_exposed(false);  // who locks it from here on waits, as the standard may be read
-  const std::vector<int>& origins = win.epochs.origins;
+  protocol.target().hide();  // who locks it from here on waits, as the standard may be read
+  const std::vector<int>& origins = win.epochs.origins();
   const auto is_done = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.target().is_completed_by(rank); };
   win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
                                 [&](Condition& needs) TUTTI_ENGINE_OWNED {
@@ -322,15 +271,14 @@ Error win_wait(Window& win) {
 Error win_test(Window& win, int* flag) {
   Engine& engine = win.comm->engine();
   engine.enter();
-  Error error;
+  Error error = win.epochs.check_wait();
   bool moved = false;
   *flag = 0;
-  if (!win.epochs.exposed) {
-    error = no_exposure();
-  } else {
+  if (!error) {
     moved = engine.progress();
-    *flag = std::ranges::all_of(
-        win.epochs.origins, [&](int rank) TUTTI_ENGINE_OWNED { return win.protocol->target().is_completed_by(rank); });
+    *flag = std::ranges::all_of(win.epochs.origins(), [&](int rank) TUTTI_ENGINE_OWNED {
+      return win.protocol->target().is_completed_by(rank);
+    });
     if (*flag) end_exposure(win);
     if (*flag && win.races) [[unlikely]]
       error = failure_of(win);
@@ -351,40 +299,25 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   Epochs& epochs = win.epochs;
   if (win.races) [[unlikely]]
     if (Error e = refuse_locks(win)) return e;
-  if (epochs.lock_of(rank) != Epochs::kUnlocked)
-    return out_of_sync(
-        "rank {} of the window is locked by this one already: call MPI_Win_unlock first "
-        "(argument rank)",
-        rank);
-  if (epochs.locks_held == 0)
-    if (Error e = refuse_open_access(epochs)) return e;
-  epochs.fenced = false;
-  if (epochs.locks.empty()) epochs.locks.resize(static_cast<size_t>(win.size()));
+  if (Error e = epochs.check_lock(rank)) return e;
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
-  epochs.locks[static_cast<size_t>(rank)] = checked ? Epochs::kLocked : Epochs::kUnchecked;
-  ++epochs.locks_held;
+  epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
   win.protocol->lock(rank, lock_type == MPI_LOCK_EXCLUSIVE);
   await_locks(win, {rank});
   Error refused = failure_of(win);
   if (!refused) return {};
   (void)unlock(win, {rank}, false);
-  epochs.locks[static_cast<size_t>(rank)] = Epochs::kUnlocked;
-  --epochs.locks_held;
+  epochs.unlock(rank);
   return refused;
 }
 
 Error win_unlock(int rank, Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
-  const uint8_t lock = epochs.lock_of(rank);
-  if (lock == Epochs::kUnlocked)
-    return out_of_sync("rank {} of the window is not locked by this one{} (argument rank)", rank,
-                       epochs.all_locked ? " alone: MPI_Win_unlock_all ends what MPI_Win_lock_all began"
-                                         : ": MPI_Win_lock comes first");
-  Error error = unlock(win, {rank}, lock == Epochs::kUnchecked);
-  epochs.locks[static_cast<size_t>(rank)] = Epochs::kUnlocked;
-  --epochs.locks_held;
+  if (Error e = epochs.check_unlock(rank)) return e;
+  Error error = unlock(win, {rank}, epochs.lock_of(rank) == Epochs::Lock::unchecked);
+  epochs.unlock(rank);
   return error;
 }
 
@@ -394,28 +327,26 @@ Error win_lock_all(int assertion, Window& win) {
   Epochs& epochs = win.epochs;
   if (win.races) [[unlikely]]
     if (Error e = refuse_locks(win)) return e;
-  if (Error e = refuse_open_access(epochs)) return e;
-  epochs.fenced = false;
-  epochs.all_locked = true;
-  epochs.all_unchecked = assertion & MPI_MODE_NOCHECK;
-  if (epochs.all_unchecked) return {};
+  if (Error e = epochs.check_lock_all()) return e;
+  const bool checked = !(assertion & MPI_MODE_NOCHECK);
+  epochs.lock_all(checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
+  if (!checked) return {};
   const std::vector<int> ranks = everybody(win);
   for (const int rank : ranks) win.protocol->lock(rank, false);
   await_locks(win, ranks);
   Error refused = failure_of(win);
   if (!refused) return {};
   (void)unlock(win, ranks, false);
-  epochs.all_locked = false;
+  epochs.unlock_all();
   return refused;
 }
 
 Error win_unlock_all(Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
-  if (!epochs.all_locked)
-    return out_of_sync("MPI_Win_lock_all has not locked the window: it comes first (argument win)");
-  Error error = unlock(win, everybody(win), epochs.all_unchecked);
-  epochs.all_locked = false;
+  if (Error e = epochs.check_unlock_all()) return e;
+  Error error = unlock(win, everybody(win), epochs.lock_of_all() == Epochs::Lock::unchecked);
+  epochs.unlock_all();
   return error;
 }
 
@@ -425,7 +356,7 @@ namespace {
 
 Error flush(Window& win, int rank) {
   const Inside inside(win);
-  if (Error e = check_passive(win, rank)) return e;
+  if (Error e = win.epochs.check_flush(rank)) return e;
   await_flushed(win, rank);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return failure_of(win);
@@ -433,7 +364,7 @@ Error flush(Window& win, int rank) {
 
 Error flush_local(Window& win, int rank) {
   const Inside inside(win);
-  if (Error e = check_passive(win, rank)) return e;
+  if (Error e = win.epochs.check_flush(rank)) return e;
   await_locally(win, rank);
   return failure_of(win);
 }

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "engine/engine.hpp"
-
 namespace tutti::rma {
 
 void Service::handle(const transport::Header& header, const std::byte* data) {
