@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a process knows of its own operations at others' memory, and of the epochs in which they are (the standard,
 // section 12.5): which are complete here, which there, who has exposed memory to it, which locks it holds. The ways by
-// which operations and answers go (paths/) tell it, and the calls that wait ask it. Sends nothing.
+// which operations and answers go (paths/) tell it, and the calls that wait ask it. Sends nothing. Takes memory and time
+// by the ranks that this process has had to do with, not by those that there are.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "base/by_process.hpp"
 #include "base/engine_owned.hpp"
 #include "base/result.hpp"
 #include "rma/operation.hpp"
@@ -17,9 +20,6 @@ namespace tutti::rma {
 
 class OriginSide {
  public:
-  explicit OriginSide(int ranks) : aims_(static_cast<size_t>(ranks)) {}
-  int ranks() const TUTTI_ENGINE_OWNED { return static_cast<int>(aims_.size()); }
-
   // ---- what the ways tell
 
   // An operation at `rank` goes on after the call that started it, until ends(); or it is over in that call.
@@ -38,7 +38,11 @@ class OriginSide {
     if (error) failed(std::move(error));
   }
   // It changes memory there, and nobody tells when it has, before that is asked.
-  void goes_unheard(int rank) TUTTI_ENGINE_OWNED { ++aim(rank).unasked; }
+  void goes_unheard(int rank) TUTTI_ENGINE_OWNED {
+    Aim& there = aim(rank);
+    there.unasked = true;
+    if (!std::exchange(there.is_listed, true)) to_flush_.push_back(rank);
+  }
   void failed(Error error) TUTTI_ENGINE_OWNED {
     if (!failure_) failure_ = std::move(error);
   }
@@ -50,33 +54,43 @@ class OriginSide {
   void posted(int rank) TUTTI_ENGINE_OWNED { ++aim(rank).posts; }
   void granted(int rank) TUTTI_ENGINE_OWNED { aim(rank).granted = true; }
   void unlocked(int rank) TUTTI_ENGINE_OWNED { aim(rank).unlocking = false; }
-  void told_holders(int rank, std::vector<int> holders) TUTTI_ENGINE_OWNED { aim(rank).holders = std::move(holders); }
+  // Perhaps of an earlier lock.
+  void told_holders(int rank, std::vector<int> holders) TUTTI_ENGINE_OWNED {
+    const auto asked = holders_.find(rank);
+    if (asked != holders_.end()) asked->second = std::move(holders);
+  }
 
   // ---- what calls begin, before a way carries it
 
   // Whether there is anything that has to be asked.
   bool begins_flush(int rank) TUTTI_ENGINE_OWNED {
-    Aim& there = aim(rank);
-    if (there.unasked == 0) return false;
-    there.unasked = 0;
-    ++there.unheard;
+    Aim* const there = aims_.find(rank);
+    if (!there || !std::exchange(there->unasked, false)) return false;
+    ++there->unheard;
     ++unheard_;
     return true;
   }
+  // Of all; ask(rank) for each of whom there is.
+  template <class Ask>
+  void begins_flush_of_all(Ask&& ask) TUTTI_ENGINE_OWNED {
+    for (const int rank : to_flush_) {
+      aim(rank).is_listed = false;
+      if (begins_flush(rank)) ask(rank);
+    }
+    to_flush_.clear();
+  }
   void begins_lock(int rank) TUTTI_ENGINE_OWNED {
-    Aim& there = aim(rank);
-    there.granted = there.asked_holders = false;
-    there.holders.clear();
+    aim(rank).granted = false;
+    holders_.erase(rank);
   }
   // Its answer says that all operations there are complete, too.
   void begins_unlock(int rank) TUTTI_ENGINE_OWNED {
     Aim& there = aim(rank);
-    there.granted = false;
+    there.granted = there.unasked = false;
     there.unlocking = true;
-    there.unasked = 0;
   }
   // False: they have been asked for already.
-  bool begins_holders(int rank) TUTTI_ENGINE_OWNED { return !std::exchange(aim(rank).asked_holders, true); }
+  bool begins_holders(int rank) TUTTI_ENGINE_OWNED { return holders_.try_emplace(rank).second; }
   // What the witness at the target hears of the operations that are started from here on.
   void set_mark(uint64_t mark) TUTTI_ENGINE_OWNED { mark_ = mark; }
   uint64_t mark() const TUTTI_ENGINE_OWNED { return mark_; }
@@ -93,26 +107,37 @@ class OriginSide {
   bool is_locked(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).granted; }
   bool is_unlocked(int rank) const TUTTI_ENGINE_OWNED { return !aim(rank).unlocking; }
   // Of a lock that is awaited: who holds it or comes before, as far as that has been told. Empty: not known.
-  const std::vector<int>& holders(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).holders; }
+  std::span<const int> holders(int rank) const TUTTI_ENGINE_OWNED {
+    const auto asked = holders_.find(rank);
+    return asked == holders_.end() ? std::span<const int>() : asked->second;
+  }
   // What has failed at a target since the last call: the first one's error.
   Error take_failure() TUTTI_ENGINE_OWNED { return std::exchange(failure_, {}); }
 
  private:
   // Of one rank.
   struct Aim {
-    uint32_t open = 0;     // not locally complete
-    uint32_t unasked = 0;  // started since the last question whether they are complete there
-    uint32_t unheard = 0;  // questions without an answer
-    int32_t posts = 0;     // its exposure epochs that I have not entered
+    uint32_t open = 0;       // operations that are not locally complete
+    uint32_t unheard = 0;    // questions without an answer, whether all before are complete there
+    int32_t posts = 0;       // its exposure epochs that I have not entered
+    bool unasked = false;    // there was an operation since the last question
+    bool is_listed = false;  // in to_flush_
     bool granted = false, unlocking = false;
-    bool asked_holders = false;
-    std::vector<int> holders;
   };
-  Aim& aim(int rank) TUTTI_ENGINE_OWNED { return aims_[static_cast<size_t>(rank)]; }
-  const Aim& aim(int rank) const TUTTI_ENGINE_OWNED { return aims_[static_cast<size_t>(rank)]; }
+  Aim& aim(int rank) TUTTI_ENGINE_OWNED {
+    Aim* const known = aims_.find(rank);
+    return known ? *known : aims_.set(rank, {});
+  }
+  const Aim& aim(int rank) const TUTTI_ENGINE_OWNED {
+    static constexpr Aim kNothing;
+    const Aim* const known = aims_.find(rank);
+    return known ? *known : kNothing;
+  }
 
-  std::vector<Aim> aims_ TUTTI_OWNERS;  // by rank
+  ByProcess<Aim> aims_ TUTTI_OWNERS;        // by rank
+  std::vector<int> to_flush_ TUTTI_OWNERS;  // each rank with something unasked, and some without
   uint64_t open_ TUTTI_OWNERS = 0, unheard_ TUTTI_OWNERS = 0;
+  std::map<int, std::vector<int>> holders_ TUTTI_OWNERS;  // of locks that have been waited for, once asked
   uint64_t mark_ TUTTI_OWNERS = 0;
   Error failure_ TUTTI_OWNERS;
 };

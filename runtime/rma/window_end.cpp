@@ -4,10 +4,7 @@
 namespace tutti::rma {
 
 void WindowEnd::flush(int rank) {
-  if (rank == kAll) {
-    for (int r = 0; r < origin_.ranks(); ++r) flush(r);
-    return;
-  }
+  if (rank == kAll) return origin_.begins_flush_of_all([this](int each) TUTTI_ENGINE_OWNED { messages_.flush(each); });
   if (origin_.begins_flush(rank)) messages_.flush(rank);
 }
 
@@ -21,7 +18,7 @@ void WindowEnd::unlock(int rank) {
   messages_.unlock(rank);
 }
 
-const std::vector<int>& WindowEnd::holders(int rank) {
+std::span<const int> WindowEnd::holders(int rank) {
   if (origin_.begins_holders(rank)) messages_.ask_holders(rank);
   return origin_.holders(rank);
 }

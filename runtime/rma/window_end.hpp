@@ -5,7 +5,7 @@
 // epochs.hpp.
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "base/engine_owned.hpp"
@@ -23,7 +23,7 @@ class WindowEnd {
   // `data`: a channel of the window's own, which nobody receives from with a wildcard; it outlives
   // the window.
   WindowEnd(Service& service, engine::Channel& data, const Arithmetic& arithmetic)
-      : origin_(data.size()), target_(data.rank), messages_(service, data, arithmetic, origin_, target_) {}
+      : target_(data.rank), messages_(service, data, arithmetic, origin_, target_) {}
 
   OriginSide& origin() { return origin_; }
   const OriginSide& origin() const { return origin_; }
@@ -66,7 +66,7 @@ class WindowEnd {
   void unlock(int rank) TUTTI_ENGINE_OWNED;
   // Of a lock that is awaited: the processes that hold it or come before, as far as they have been
   // told. The first call asks for it. Empty: not known.
-  const std::vector<int>& holders(int rank) TUTTI_ENGINE_OWNED;
+  std::span<const int> holders(int rank) TUTTI_ENGINE_OWNED;
   // What my witness has to say to the one there.
   void tell_witness(int rank, const Bytes& bytes) TUTTI_ENGINE_OWNED { messages_.tell_witness(rank, bytes); }
 

@@ -16,11 +16,12 @@ namespace {
 using namespace tutti;
 using Behind = rma::TargetSide::Behind;
 using Said = std::vector<std::string>;
+using Ranks = std::vector<int>;
 
 // ---- the origin
 
 TEST(OriginSide, knows_what_is_complete_here_and_what_there) {
-  rma::OriginSide origin(4);
+  rma::OriginSide origin;
   EXPECT_TRUE(origin.is_locally_complete(rma::kAll));
   EXPECT_FALSE(origin.begins_flush(2));  // there is nothing to ask
   origin.goes_unheard(2);
@@ -41,7 +42,7 @@ TEST(OriginSide, knows_what_is_complete_here_and_what_there) {
 }
 
 TEST(OriginSide, an_operation_that_is_over_at_once_has_to_be_asked_for_too) {
-  rma::OriginSide origin(2);
+  rma::OriginSide origin;
   origin.goes_unheard(1);
   origin.over({}, {});
   EXPECT_TRUE(origin.is_locally_complete(1));
@@ -50,7 +51,7 @@ TEST(OriginSide, an_operation_that_is_over_at_once_has_to_be_asked_for_too) {
 }
 
 TEST(OriginSide, an_error_is_its_operations_own_or_the_windows) {
-  rma::OriginSide origin(2);
+  rma::OriginSide origin;
   std::string heard;
   const rma::Done done{[](void* owner, Error error) { *static_cast<std::string*>(owner) = error.message(); }, &heard};
   origin.begins(1);
@@ -65,13 +66,14 @@ TEST(OriginSide, an_error_is_its_operations_own_or_the_windows) {
 }
 
 TEST(OriginSide, unlocking_asks_as_flushing_does) {
-  rma::OriginSide origin(2);
+  rma::OriginSide origin;
   origin.begins_lock(1);
   EXPECT_FALSE(origin.is_locked(1));
   EXPECT_TRUE(origin.begins_holders(1));
   EXPECT_FALSE(origin.begins_holders(1));
   origin.told_holders(1, {0});
-  EXPECT_EQ(origin.holders(1), std::vector<int>{0});
+  ASSERT_EQ(origin.holders(1).size(), 1u);
+  EXPECT_EQ(origin.holders(1).front(), 0);
   origin.granted(1);
   EXPECT_TRUE(origin.is_locked(1));
   origin.goes_unheard(1);
@@ -82,7 +84,30 @@ TEST(OriginSide, unlocking_asks_as_flushing_does) {
   EXPECT_TRUE(origin.is_unlocked(1));
   origin.begins_lock(1);
   EXPECT_TRUE(origin.holders(1).empty());  // those were an earlier lock's
+  origin.told_holders(1, {});              // and so is what comes late
   EXPECT_TRUE(origin.begins_holders(1));
+}
+
+TEST(OriginSide, a_flush_of_all_asks_those_that_there_is_something_to_ask) {
+  rma::OriginSide origin;
+  Ranks asked;
+  const auto ask = [&](int rank) { asked.push_back(rank); };
+  origin.begins_flush_of_all(ask);
+  EXPECT_EQ(asked, Ranks{});
+  for (const int rank : {70'000, 3, 70'000, 5}) origin.goes_unheard(rank);
+  origin.begins_flush(5);
+  origin.begins_flush_of_all(ask);
+  EXPECT_EQ(asked, (Ranks{70'000, 3}));
+  EXPECT_FALSE(origin.is_flushed(rma::kAll));
+  for (const int rank : {70'000, 3, 5}) origin.flushed(rank);
+  EXPECT_TRUE(origin.is_flushed(rma::kAll));
+  // What was asked by itself, and comes again, is asked once more, and once only.
+  origin.goes_unheard(5);
+  origin.begins_flush(5);
+  origin.goes_unheard(5);
+  asked.clear();
+  origin.begins_flush_of_all(ask);
+  EXPECT_EQ(asked, Ranks{5});
 }
 
 // ---- the target

@@ -87,7 +87,7 @@ void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
 
 // Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
 void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_ENGINE_OWNED {
-  const std::vector<int>& holders = window.protocol->holders(rank);
+  const std::span<const int> holders = window.protocol->holders(rank);
   if (holders.empty()) return void(needs.always());
   if (rank == window.rank()) {  // it knows, and waits for nobody but these
     needs.all();
@@ -126,13 +126,11 @@ Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
   return window.protocol->origin().take_failure();
 }
 
-Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) TUTTI_ENGINE_OWNED {
+// Gives up locks that have been asked for, when the operations under them are complete.
+Error unlock(Window& window, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!unchecked)
-    for (const int rank : ranks) protocol.unlock(rank);
-  else
-    for (const int rank : ranks) protocol.flush(rank);
+  for (const int rank : ranks) protocol.unlock(rank);
   window.comm->engine().wait_until([&] {
     return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
       return protocol.origin().is_flushed(rank) && protocol.origin().is_unlocked(rank);
@@ -143,6 +141,13 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) TUTT
     if (window.races) [[unlikely]]
       window.races->completed(rank);
   }
+  return failure_of(window);
+}
+
+// Ends an epoch of locks that nobody was asked for.
+Error end_unchecked(Window& window, int rank) TUTTI_ENGINE_OWNED {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  await_flushed(window, rank);
   return failure_of(window);
 }
 
@@ -307,7 +312,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   await_locks(win, {rank});
   Error refused = failure_of(win);
   if (!refused) return {};
-  (void)unlock(win, {rank}, false);
+  (void)unlock(win, {rank});
   epochs.unlock(rank);
   return refused;
 }
@@ -316,7 +321,7 @@ Error win_unlock(int rank, Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (Error e = epochs.check_unlock(rank)) return e;
-  Error error = unlock(win, {rank}, epochs.lock_of(rank) == Epochs::Lock::unchecked);
+  Error error = epochs.lock_of(rank) == Epochs::Lock::held ? unlock(win, {rank}) : end_unchecked(win, rank);
   epochs.unlock(rank);
   return error;
 }
@@ -336,7 +341,7 @@ Error win_lock_all(int assertion, Window& win) {
   await_locks(win, ranks);
   Error refused = failure_of(win);
   if (!refused) return {};
-  (void)unlock(win, ranks, false);
+  (void)unlock(win, ranks);
   epochs.unlock_all();
   return refused;
 }
@@ -345,7 +350,7 @@ Error win_unlock_all(Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (Error e = epochs.check_unlock_all()) return e;
-  Error error = unlock(win, everybody(win), epochs.lock_of_all() == Epochs::Lock::unchecked);
+  Error error = epochs.lock_of_all() == Epochs::Lock::held ? unlock(win, everybody(win)) : end_unchecked(win, kAll);
   epochs.unlock_all();
   return error;
 }
