@@ -115,7 +115,7 @@ namespace {
 // What each rank says of a window that is made.
 struct Offer {
   uint64_t context;
-  Window::Part part;
+  Part part;
   bool apart;
   bool same_size, same_unit;  // it promises
 };
@@ -148,8 +148,7 @@ Error untrue_promise(const std::vector<Offer>& offers) {
 
 // One exchange on the communicator that it is made of, where a mismatch is found: who is through
 // may go on, for what comes early for the window waits (rma::Service).
-Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Window::Part mine,
-                                bool* apart) {
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Part mine, bool* apart) {
   const Offer offer{offer_context(comm, comm.rank() == 0), mine, apart && *apart, says(info, "same_size"),
                     says(info, "same_disp_unit")};
   std::vector<Offer> offers(static_cast<size_t>(comm.size()));
@@ -172,7 +171,7 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   own.is_of_window = true;
   if (own.hidden.ledger) own.hidden.ledger->set_fatal(true);
   auto window = Ref<Window>::adopt(new Window(*std::move(duplicate), flavor));
-  for (const Offer& o : offers) window->parts.push_back(o.part);
+  window->parts = Parts(comm.size(), [&](int rank) { return offers[static_cast<size_t>(rank)].part; });
   if (apart) *apart = std::ranges::all_of(offers, &Offer::apart);
   take_hints(*window, info);
   window->bytes = mine.size;

@@ -19,6 +19,7 @@
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/request/watch.hpp"
+#include "mpi/rma/parts.hpp"
 #include "rma/epochs.hpp"
 #include "transport/shared/shared_file.hpp"
 
@@ -33,11 +34,6 @@ class Races;
 // Large: it is an object of the standard, with a field for each thing that one knows of a window.
 class Window final : public HasErrhandler {
  public:
-  // What all ranks know of each one's memory.
-  struct Part {
-    int64_t size = 0;  // bytes
-    int64_t unit = 1;  // of displacements, in bytes
-  };
   struct Freed {
     void operator()(void* memory) const { std::free(memory); }
   };
@@ -48,15 +44,14 @@ class Window final : public HasErrhandler {
   int rank() const { return comm->rank(); }
   int size() const { return comm->size(); }
   int process_of(int rank) const { return comm->process_of(rank); }
-  const Part& part(int rank) const { return parts[static_cast<size_t>(rank)]; }
 
   const Ref<Comm> comm;
   const int flavor;  // MPI_WIN_FLAVOR_…
   const int model = MPI_WIN_UNIFIED;
   void* base = nullptr;  // of this process' part
   MPI_Aint bytes = 0;
-  int unit = 1;             // as the attribute tells it
-  std::vector<Part> parts;  // by rank
+  int unit = 1;  // as the attribute tells it
+  Parts parts;   // of all ranks
   std::unique_ptr<rma::WindowEnd> protocol;
   rma::Epochs epochs;  // touched with the engine owned
 
@@ -102,7 +97,7 @@ void take_hints(Window& window, const Info* info);
 // Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each
 // other's memory. `apart`: whether this rank, and then whether each rank, wishes parts that need
 // not follow each other.
-Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Window::Part mine,
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Part mine,
                                 bool* apart = nullptr);
 // The memory is there: others may access it, and the program gets the handle.
 MPI_Win open_window(Window& window, void* base);

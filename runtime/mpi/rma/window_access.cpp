@@ -38,7 +38,7 @@ Error check_range(const Window& win, const There& there) {
     return failure(MPI_ERR_DISP, "displacement {} is negative (argument target_disp)", there.displacement);
   if (dynamic) return {};
   const rma::Reach reach = rma::reach_of(there.count, *there.type.layout);
-  const Window::Part& part = win.part(there.rank);
+  const Part& part = win.parts[there.rank];
   const __int128 start = static_cast<__int128>(there.displacement) * part.unit;
   if (reach.low >= reach.high || (start + reach.low >= 0 && start + reach.high <= part.size)) return {};
   return failure(MPI_ERR_RMA_RANGE,
@@ -130,7 +130,7 @@ rma::Local local(const void* base, int64_t count, const Datatype& type) {
   return {const_cast<void*>(base), count, type.layout};
 }
 rma::Target target(const Window& win, const There& there) {
-  return {there.rank, there.displacement * win.part(there.rank).unit, there.count, there.type.layout};
+  return {there.rank, there.displacement * win.parts[there.rank].unit, there.count, there.type.layout};
 }
 
 class AccessRequest final : public Request, public Pooled<AccessRequest> {

@@ -81,10 +81,10 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
   if (!made) return std::move(made).error();
   Window& window = **made;
   int64_t bytes = 0;
-  for (const Window::Part& part : window.parts) {
+  for (int rank = 0; rank < window.size(); ++rank) {
     if (apart) bytes = static_cast<int64_t>(cpu::whole_lines(static_cast<size_t>(bytes)));
     window.offsets.push_back(bytes);
-    if (__builtin_add_overflow(bytes, part.size, &bytes) || bytes > INT64_MAX / 2)
+    if (__builtin_add_overflow(bytes, window.parts[rank].size, &bytes) || bytes > INT64_MAX / 2)
       return failure(MPI_ERR_SIZE, "the sizes of all ranks make more than 2^62 bytes (argument size)");
   }
   if (Error e = share_memory(window, *way, std::max<int64_t>(bytes, 1))) return e;
@@ -101,10 +101,10 @@ Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit
   void*& base = *static_cast<void**>(baseptr);
   if (rank == MPI_PROC_NULL) {  // the first that has any
     rank = 0;
-    while (rank + 1 < win.size() && win.part(rank).size == 0) ++rank;
-    if (win.part(rank).size == 0) rank = 0;
+    while (rank + 1 < win.size() && win.parts[rank].size == 0) ++rank;
+    if (win.parts[rank].size == 0) rank = 0;
   }
-  const Window::Part& part = win.part(rank);
+  const Part& part = win.parts[rank];
   const bool here = win.shared || rank == win.rank();
   *size = here ? part.size : 0;  // 0: it cannot be accessed directly
   disp_unit = part.unit;
