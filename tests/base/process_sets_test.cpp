@@ -48,7 +48,9 @@ TEST(ProcessSets, WrongOnesGetASentence) {
   EXPECT_NE(told(":1").find("no set"), std::string::npos);
   EXPECT_NE(told("mpi://WORLD:1").find("name of MPI's or Tutti's own"), std::string::npos);
   EXPECT_NE(told("a:1;a:2").find("given twice"), std::string::npos);
-  EXPECT_NE(told(std::string(2000, 'n') + ":1").find("longer than"), std::string::npos);
+  std::string long_name(2000, 'n');
+  long_name += ":1";
+  EXPECT_NE(told(long_name).find("longer than"), std::string::npos);
 }
 
 }  // namespace
