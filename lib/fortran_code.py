@@ -307,6 +307,12 @@ def sections_body(p, own):
     if done:
         text.append(succeeds)
         text += ["    " + line for line in done]
+        # An error handler forgives a call that is not made: of an INTENT(OUT) the compiler need not keep what was there.
+        nulls = [line for a, c in zip(p.arguments, codes) if a.handle and a.direction == "out" and not a.is_array
+                 for line in c.on_success]
+        if nulls:
+            text.append("  } else if (error_ == MPI_SUCCESS) {")
+            text += ["    " + line for line in nulls]
         text.append("  }")
     for c in codes:
         text += ["  " + line for line in c.after]
