@@ -8,7 +8,7 @@
 #include <string>
 
 // Of the sanitizer's run-time library (sanitizer/asan_interface.h), where the program has it: the first byte that must
-// not be touched, or nullptr.
+// not be touched, or nullptr. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" [[gnu::weak, gnu::visibility("default")]] void* __asan_region_is_poisoned(void* begin, size_t bytes);
 
 namespace tutti::mpi {
