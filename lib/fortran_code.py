@@ -303,17 +303,13 @@ def sections_body(p, own):
                  if a.kind == "BUFFER" and a.asynchronous and (split or any(x.name == "target_rank" for x in p.arguments))]
         text.append("  }")
     text += ["  " + line for line in ends]
-    done = [line for c in codes for line in c.on_success]
-    if done:
-        text.append(succeeds)
-        text += ["    " + line for line in done]
-        # An error handler forgives a call that is not made: of an INTENT(OUT) the compiler need not keep what was there.
-        nulls = [line for a, c in zip(p.arguments, codes) if a.handle and a.direction == "out" and not a.is_array
-                 for line in c.on_success]
-        if nulls:
-            text.append("  } else if (error_ == MPI_SUCCESS) {")
-            text += ["    " + line for line in nulls]
-        text.append("  }")
+    # A handle that comes out is written, as null, also where an error handler forgives a call that is not made: of what is
+    # INTENT(OUT) the compiler need not keep what was there.
+    made_or_null = [line for a, c in zip(p.arguments, codes) if a.handle and a.direction == "out" for line in c.on_success]
+    rest = [line for c in codes for line in c.on_success if line not in made_or_null]
+    for condition, lines in ((succeeds, rest), ("  if (error_ == MPI_SUCCESS) {", made_or_null)):
+        if lines:
+            text += [condition, *("    " + line for line in lines), "  }"]
     for c in codes:
         text += ["  " + line for line in c.after]
     text.append("  if (ierror) *ierror = error_;")
