@@ -55,7 +55,7 @@ static_assert(sizeof(CallRecord) == 88);
 inline constexpr uint64_t kAlwaysStamped = 1024;  // the first calls, which are many programs' only ones
 inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12, kElsewhere = 4;
 
-// A process of another job, as every process understands it (boot/processes.hpp).
+// A process of another job, as every process understands it (members/processes.hpp).
 struct Elsewhere {
   uint64_t job = 0;
   int32_t rank = 0;

@@ -10,7 +10,7 @@ import sys
 # is an offence, so that no file can leave its guard by moving.
 BASE = ["base"]
 OS = ["base/os", *BASE]
-TRANSPORT = ["transport", "transport/shared", *OS]
+TRANSPORT = ["transport", "transport/shared", "members", *OS]
 ENGINE = ["engine", "engine/wait", *TRANSPORT]
 PLANS = ["coll", *BASE]
 EXEC = ["exec", "contract", *PLANS, *ENGINE]
@@ -39,7 +39,8 @@ MAY_INCLUDE = {
             *OS],
     "runtime/base": [],
     "runtime/base/os": BASE,
-    "runtime/boot": OS,
+    "runtime/members": BASE,
+    "runtime/boot": ["members", *OS],
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
     # over them (router.hpp), which includes them all.
     "runtime/transport": [*TRANSPORT, "transport/shm", "transport/ucx"],

@@ -7,10 +7,10 @@
 
 #include "base/log.hpp"
 #include "boot/joining.hpp"
-#include "boot/processes.hpp"
 #include "contract/checker.hpp"
 #include "contract/report.hpp"
 #include "engine/engine.hpp"
+#include "members/processes.hpp"
 #include "mpi/check/known_memory.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"

@@ -7,9 +7,9 @@
 
 #include <cstring>
 
-#include "boot/processes.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
+#include "members/processes.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/current.hpp"

@@ -9,12 +9,12 @@
 #include "base/os/dead_folders.hpp"
 #include "base/os/probe.hpp"
 #include "boot/joining.hpp"
-#include "boot/processes.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
 #include "contract/threads.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
+#include "members/processes.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
@@ -101,7 +101,7 @@ contract::Others other_jobs(int job_size) {
   return {.job_size = job_size,
           .name_of =
               [](int number) {
-                const boot::GlobalName name = process().processes->name_of(number);
+                const members::GlobalName name = process().processes->name_of(number);
                 return contract::Name{name.job, name.rank};
               },
           .number_of = [](const contract::Name& name) { return process().processes->find({name.job, name.rank}); },
@@ -181,7 +181,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
   const boot::JobInfo& view = p.job->view();
-  p.processes = std::make_unique<boot::Processes>(boot::Processes::id_of(view.id, view.size), view.size);
+  p.processes = std::make_unique<members::Processes>(members::Processes::id_of(view.id, view.size), view.size);
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
   // Our own launcher has done so; others know nothing of what a killed one has left.
   if (!view.own_launcher && view.size > 1 && view.rank == view.node_ranks.front())

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "boot/joining.hpp"
-#include "boot/processes.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
 #include "exec/store.hpp"
+#include "members/processes.hpp"
 #include "mpi/object/current.hpp"
 #include "rma/window_end.hpp"
 #include "transport/counting.hpp"

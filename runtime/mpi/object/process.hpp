@@ -19,8 +19,7 @@
 
 namespace tutti::boot {
 class Membership;
-class Processes;
-}  // namespace tutti::boot
+}
 namespace tutti::coll {
 class Selection;
 }
@@ -34,6 +33,9 @@ class ProgressThread;
 }  // namespace tutti::engine
 namespace tutti::exec {
 class Store;
+}
+namespace tutti::members {
+class Processes;
 }
 namespace tutti::rma {
 class Service;
@@ -54,6 +56,7 @@ struct Process {
   void select(std::shared_ptr<const coll::Selection> by);
 
   std::unique_ptr<boot::Membership> job;
+  std::unique_ptr<members::Processes> processes;
   std::unique_ptr<transport::Router> transport;
   std::unique_ptr<transport::Transport> stress;   // around it, under --stress
   const std::unique_ptr<rma::Service> one_sided;  // before the engine, which hands it what comes
@@ -64,8 +67,7 @@ struct Process {
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
   // What is kept of collectives that are over, of all communicators.
   const std::shared_ptr<exec::Store> store;
-  std::unique_ptr<boot::Processes> processes;  // changed with the engine owned
-  MPI_Comm parent = MPI_COMM_NULL;             // what MPI_Comm_get_parent returns
+  MPI_Comm parent = MPI_COMM_NULL;  // what MPI_Comm_get_parent returns
   // Contexts of communicators with processes of other jobs, and who these are, while they live.
   Mutex spanning_mutex;
   std::vector<std::pair<uint64_t, const Comm*>> spanning TUTTI_GUARDED_BY(spanning_mutex);

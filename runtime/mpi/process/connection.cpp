@@ -10,10 +10,10 @@
 
 #include "base/bytes.hpp"
 #include "boot/joining.hpp"
-#include "boot/processes.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
+#include "members/processes.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
@@ -38,7 +38,7 @@ using transport::Router;
 // A process as it tells of itself. On one node its transport listens at the loopback device alone, at `near`, until
 // processes of another node are known, who need `far`. One of a job on several nodes has no other address than that.
 struct Member {
-  boot::GlobalName name;
+  members::GlobalName name;
   std::string host;
   uint32_t user = 0;
   NetworkPlace place;
