@@ -14,6 +14,7 @@
 #include "engine/engine.hpp"
 #include "exec/store.hpp"
 #include "functions.hpp"
+#include "members/processes.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/current.hpp"
@@ -165,8 +166,7 @@ const NodeLayout* Comm::find_nodes() {
   const boot::JobInfo& job = process.job->view();
   const auto job_size = static_cast<size_t>(job.size);
   if (job.node_ranks.size() == job_size || size() < 3) return nullptr;
-  std::vector<int>& node_of = process.node_of;
-  if (node_of.empty()) node_of = process.job->nodes();
+  const std::vector<int>& node_of = process.processes->nodes();
   if (!group->nodes) {
     std::vector<int> places;
     for (const int member : group->processes) {

@@ -181,7 +181,8 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
   const boot::JobInfo& view = p.job->view();
-  p.processes = std::make_unique<members::Processes>(members::Processes::id_of(view.id, view.size), view.size);
+  p.processes = std::make_unique<members::Processes>(members::Processes::id_of(view.id, view.size), view.size,
+                                                     [&mine = *p.job] { return mine.nodes(); });
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
   // Our own launcher has done so; others know nothing of what a killed one has left.
   if (!view.own_launcher && view.size > 1 && view.rank == view.node_ranks.front())

@@ -56,7 +56,7 @@ struct Process {
   void select(std::shared_ptr<const coll::Selection> by);
 
   std::unique_ptr<boot::Membership> job;
-  std::unique_ptr<members::Processes> processes;
+  std::unique_ptr<members::Processes> processes;  // before the transport, which tells it of broken ends
   std::unique_ptr<transport::Router> transport;
   std::unique_ptr<transport::Transport> stress;   // around it, under --stress
   const std::unique_ptr<rma::Service> one_sided;  // before the engine, which hands it what comes
@@ -72,7 +72,6 @@ struct Process {
   Mutex spanning_mutex;
   std::vector<std::pair<uint64_t, const Comm*>> spanning TUTTI_GUARDED_BY(spanning_mutex);
   StressMode stress_mode;
-  std::vector<int> node_of;  // by process, once a communicator has asked; boot::Membership::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
   // What is told once is not told again: of each Tolerated (tolerated.hpp), and of findings that are only reported the

@@ -10,7 +10,7 @@
 
 #include "base/process_sets.hpp"
 #include "boot/joining.hpp"
-#include "engine/engine.hpp"
+#include "members/processes.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/process.hpp"
 
@@ -19,14 +19,12 @@ namespace {
 
 // By rank, of the first ones: the node; empty where that is not known.
 std::vector<int> nodes_of(const Comm& comm, int ranks) {
-  const engine::Engine::Guard own(comm.engine());
-  Process& p = comm.process;
-  if (p.node_of.empty()) p.node_of = p.job->nodes();
+  const std::vector<int>& node_of = comm.process.processes->nodes();
   std::vector<int> nodes;
   for (int r = 0; r < ranks; ++r) {
     const auto member = static_cast<size_t>(comm.process_of(r));
-    if (member >= p.node_of.size()) return {};
-    nodes.push_back(p.node_of[member]);
+    if (member >= node_of.size()) return {};
+    nodes.push_back(node_of[member]);
   }
   return nodes;
 }
