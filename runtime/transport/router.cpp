@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "members/processes.hpp"
+#include "transport/ends.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/ucx/ucx_signals.hpp"
 
@@ -108,6 +110,7 @@ Result<std::unique_ptr<Router>> Router::open(const RouterOptions& options, const
   auto open_ucx = [&]() -> Error {
     UcxOptions how = options.ucx;
     how.no_way = options.no_way;
+    how.members = options.members;
     how.between_nodes = !one_node;
     how.loopback = one_node && options.one_place;
     // What is in /dev/shm is for our rings. Where they find no room UCX finds none either.
@@ -143,6 +146,7 @@ Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_p
       shared_(std::move(shared)),
       ucx_options_(options.ucx),
       address_book_(wiring.address_of),
+      members_(options.members),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
   TUTTI_INVARIANT(descriptor_ >= 0, "no descriptor left for epoll");
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
@@ -181,7 +185,6 @@ void Router::set_receiver(Receiver& receiver) {
 }
 
 Router::Route Router::choose_route(int peer) {
-  if (foreign_.contains(peer)) return routes_.set(peer, Route::foreign);
   Route route = ucx_ ? Route::ucx : Route::none;
   if (shared_ && std::ranges::binary_search(neighbours_, peer)) {
     const Error problem = shared_->connect(peer);
@@ -197,16 +200,16 @@ Router::Route Router::choose_route(int peer) {
 }
 
 void Router::send(int peer, Outgoing& outgoing) {
-  switch (route_to(peer)) {
+  const Route route = route_to(peer);
+  switch (route) {
     case Route::shared:
       return shared_->send(peer, outgoing);
     case Route::ucx:
       return ucx_->send(peer, outgoing);
-    case Route::foreign: {
-      const Foreign& foreign = foreign_.at(peer);
-      outgoing.header.process = foreign.known_as;
-      return foreign.by->send(peer, outgoing);
-    }
+    case Route::near:
+    case Route::far:
+      outgoing.header.process = members_->known_as(peer);
+      return by(route)->send(peer, outgoing);
     case Route::gone:
       return outgoing.sent(outgoing, Error(MPI_ERR_PROC_ABORTED, ""));  // the program is told
     default:
@@ -216,16 +219,17 @@ void Router::send(int peer, Outgoing& outgoing) {
 }
 
 void Router::notify(int peer, const Header& header) {
-  switch (route_to(peer)) {
+  const Route route = route_to(peer);
+  switch (route) {
     case Route::shared:
       return shared_->notify(peer, header);
     case Route::ucx:
       return ucx_->notify(peer, header);
-    case Route::foreign: {
-      const Foreign& foreign = foreign_.at(peer);
+    case Route::near:
+    case Route::far: {
       Header known = header;
-      known.process = foreign.known_as;
-      return foreign.by->notify(peer, known);
+      known.process = members_->known_as(peer);
+      return by(route)->notify(peer, known);
     }
     default:
       return;
@@ -233,13 +237,15 @@ void Router::notify(int peer, const Header& header) {
 }
 
 Transport::Way Router::way_to(int peer, bool connects) {
-  switch (route_to(peer)) {
+  const Route route = route_to(peer);
+  switch (route) {
     case Route::shared:
       return Way::open;
     case Route::ucx:
       return ucx_->way_to(peer, connects);
-    case Route::foreign:
-      return foreign_.at(peer).by->way_to(peer, connects);
+    case Route::near:
+    case Route::far:
+      return by(route)->way_to(peer, connects);
     default:
       return Way::closed;
   }
@@ -249,6 +255,7 @@ Result<std::string> Router::open_to(Reach reach) {
   Ucx*& way = reach == Reach::near ? near_ : far_;
   if (way) return way->address();
   UcxOptions how = ucx_options_;
+  how.members = members_;
   how.between_nodes = true;  // also where they are near: both sides have to say the same
   how.loopback = reach == Reach::near;
   how.dev_shm = false;  // a file there would stay if this process were killed
@@ -260,18 +267,26 @@ Result<std::string> Router::open_to(Reach reach) {
 }
 
 Result<std::string> Router::address_of(int peer) const {
-  const auto at = foreign_.find(peer);
-  return at == foreign_.end() ? address_book_(peer) : Result<std::string>(at->second.address);
+  return members_ && members_->is_foreign(peer) ? members_->address_of(peer) : address_book_(peer);
 }
 
-void Router::add_foreign(int peer, std::string address, int known_as, Reach reach) {
-  Ucx* const by = reach == Reach::near ? near_ : far_;
-  if (foreign_.try_emplace(peer, Foreign{std::move(address), known_as, by}).second) by->watch_for_loss(peer);
+void Router::add_foreign(int peer, Reach reach) {
+  if (routes_.find(peer)) return;
+  routes_.set(peer, reach == Reach::near ? Route::near : Route::far);
+  say_no_ucx_errors();
+}
+
+void Router::take_changes() {
+  const std::vector<members::Change> changes = members_->changes_since(changes_taken_);
+  changes_taken_ += changes.size();
+  for (const members::Change& change : changes)
+    if (change.state == members::State::failed && members_->is_foreign(change.process)) lose(change.process);
 }
 
 void Router::lose(int peer) {
+  const Route route = route_to(peer);
   routes_.set(peer, Route::gone);
-  foreign_.at(peer).by->lose(peer);
+  if (route == Route::near || route == Route::far) by(route)->lose(peer);
 }
 
 void Router::fetch(void* rendezvous, Fetch& fetch) {

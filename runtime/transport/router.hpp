@@ -4,10 +4,10 @@
 // closed in a job whose ranks share one node's memory, and a job of one opens nothing.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/by_process.hpp"
@@ -17,6 +17,10 @@
 #include "transport/transport.hpp"
 #include "transport/ucx/ucx.hpp"
 
+namespace tutti::members {
+class Processes;
+}
+
 namespace tutti::transport {
 
 struct RouterOptions {
@@ -24,6 +28,8 @@ struct RouterOptions {
   int process = 0;  // my process id
   int job_size = 1;
   std::vector<int> neighbours;  // the job's processes on this node, ascending, mine among them
+  // Who there is of other jobs, and whom of them this one has lost; outlives the router. nullptr: there are none.
+  members::Processes* members = nullptr;
   bool shared_memory = true;
   bool read_peers = true;                                     // SharedMemoryOptions::read_peers
   bool both_copy = true;                                      // SharedMemoryOptions::both_copy
@@ -95,11 +101,12 @@ class Router final : public Transport {
   bool is_open_to(Reach reach) const { return reach == Reach::near ? near_ : far_; }
   // Opens UCX for those, if it is not open; direct() has changed then. The address is what they need of this process.
   Result<std::string> open_to(Reach reach);
-  // Messages to `peer` go to this address by that way, which is open, and say that they are from process `known_as`,
-  // which is what the other one knows this process by. Again: it changes nothing.
-  void add_foreign(int peer, std::string address, int known_as, Reach reach);
-  // It is gone: what is sent to it from here on fails at once.
-  void lose(int peer);
+  // Messages to `peer`, which has been met (members::Processes::meet), go by that way, which is open. Again: it changes
+  // nothing.
+  void add_foreign(int peer, Reach reach);
+  // Somebody has been reported to have failed. If he is of another job, what is sent to him from here on fails at once,
+  // and what is under way does now. A rank of the own job ends the job: nothing changes for its messages.
+  void take_changes() TUTTI_ENGINE_OWNED;
 
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
@@ -109,12 +116,7 @@ class Router final : public Transport {
   bool has_ucx() const { return ucx_ != nullptr; }
 
  private:
-  enum class Route : uint8_t { shared, ucx, foreign, gone, none };
-  struct Foreign {
-    std::string address;
-    int known_as;
-    Ucx* by;
-  };
+  enum class Route : uint8_t { shared, ucx, near, far, gone, none };
   class FromUcx;
   struct Line {
     std::unique_ptr<FromUcx> receiver;  // outlives what calls it
@@ -125,6 +127,8 @@ class Router final : public Transport {
   Router(const RouterOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
          std::unique_ptr<Ucx> ucx);
   Result<std::string> address_of(int peer) const;
+  Ucx* by(Route route) const { return route == Route::near ? near_ : far_; }
+  void lose(int peer) TUTTI_ENGINE_OWNED;
   Route route_to(int peer) {
     const Route* const known = routes_.find(peer);
     return known ? *known : choose_route(peer);
@@ -147,9 +151,10 @@ class Router final : public Transport {
   Ucx *near_ = nullptr, *far_ = nullptr;  // to other jobs
   const UcxOptions ucx_options_;
   const Ucx::AddressBook address_book_;  // of the own job
-  std::unordered_map<int, Foreign> foreign_;
+  members::Processes* const members_;
+  size_t changes_taken_ = 0;  // of those in members_
   Receiver* receiver_ = nullptr;
-  ByProcess<Route> routes_;         // of those that were spoken to
+  ByProcess<Route> routes_;         // of those that were spoken to, and of other jobs'
   int descriptor_ = -1;             // an epoll of its own that holds those of all
   int quiet_ = 0;                   // passes since shared memory had something
   int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be

@@ -53,12 +53,13 @@ int crowd_factor(const boot::JobInfo& job) {
   return std::clamp(static_cast<int>(job.node_ranks.size()) / (boot::allowed_cores() * kRanksWithoutCare), 1, kMost);
 }
 
-transport::RouterOptions transport_options(const Config& config, const boot::JobInfo& job) {
+transport::RouterOptions transport_options(const Config& config, const boot::JobInfo& job, members::Processes& all) {
   const std::string tls(config.text("transport.ucx_tls"));
   return {.job = job.id,
           .process = job.rank,
           .job_size = job.size,
           .neighbours = job.node_ranks,
+          .members = &all,
           .shared_memory = config.flag("transport.shared_memory"),
           .read_peers = config.text("transport.cma") == "auto",
           .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
@@ -198,7 +199,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
 
   transport::when_broken([&mine = *p.job](const std::string& sentence) { mine.abort(1, sentence); });
   Result<std::unique_ptr<transport::Router>> transport =
-      transport::Router::open(transport_options(*config, view), wiring_of(*p.job));
+      transport::Router::open(transport_options(*config, view, *p.processes), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
 

@@ -331,9 +331,10 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeti
   {
     const Engine::Guard own(*p.engine);
     for (size_t i = 0; i < other.numbers.size(); ++i)
-      if (p.processes->is_foreign(other.numbers[i]))
-        p.transport->add_foreign(other.numbers[i], other.members[i].address_from(meeting.me()), their_name[i],
-                                 meeting.me().reach_of(other.members[i]));
+      if (p.processes->is_foreign(other.numbers[i])) {
+        p.processes->meet(other.numbers[i], other.members[i].address_from(meeting.me()), their_name[i]);
+        p.transport->add_foreign(other.numbers[i], meeting.me().reach_of(other.members[i]));
+      }
     connections().add(std::move(connection));
   }
   auto joined = Ref<Comm>::adopt(new Comm(comm.group, group_of(other.numbers), accepts, context, comm.errhandler));

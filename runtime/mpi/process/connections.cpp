@@ -11,6 +11,8 @@
 #include <cstring>
 #include <set>
 #include <system_error>
+#include <unordered_set>
+#include <utility>
 
 #include "base/log.hpp"
 #include "base/os/own_threads.hpp"
@@ -40,6 +42,12 @@ constexpr char kFinalizes = 'Z';
 // The root's job ends, and wants the other one to end with it; the code follows. What other ranks say of that comes by
 // messages, which may be behind the end of the lifeline.
 constexpr char kAborts = 'A';
+
+// A process of another job. A rank of the own one ends the job.
+bool is_gone(int process) {
+  const members::Processes& all = *::tutti::mpi::process().processes;
+  return all.is_foreign(process) && all.has_failed(process);
+}
 
 }  // namespace
 
@@ -94,7 +102,7 @@ void Connections::tell(Connection& connection, News news) {
 void Connections::end_with(int process, int code) {
   ending_[process] = code;
   for (const auto& [context, connection] : connections_)
-    if (connection->over && gone_.contains(process) && std::ranges::count(connection->remote, process))
+    if (connection->over && is_gone(process) && std::ranges::count(connection->remote, process))
       end_if_told(*connection, process);
 }
 
@@ -134,11 +142,12 @@ void Connections::end_if_told(const Connection& connection, int process) const {
 }
 
 void Connections::lose(const Connection& connection) {
-  if (gone_.empty()) engine_of_process().add_poller(*this);
+  Process& p = ::tutti::mpi::process();
+  if (std::exchange(polled_by_, p.engine.get()) != p.engine.get()) p.engine->add_poller(*this);
   for (const int process : connection.remote) {
-    if (!::tutti::mpi::process().processes->is_foreign(process)) continue;
-    gone_.insert(process);
-    ::tutti::mpi::process().transport->lose(process);
+    if (!p.processes->is_foreign(process)) continue;
+    p.processes->report(process, members::State::failed, "is gone, as its job is");
+    p.transport->take_changes();
     end_if_told(connection, process);
   }
   poll();
@@ -146,20 +155,19 @@ void Connections::lose(const Connection& connection) {
 
 bool Connections::poll() {
   Process& p = process();
-  broken_.clear();
+  std::unordered_set<uint64_t> broken;  // contexts of users' channels
   {
     const Lock lock(p.spanning_mutex);
-    const auto is_gone = [&](int peer) { return gone_.contains(peer); };
     for (const auto& [context, comm] : p.spanning)
       if (std::ranges::any_of(comm->user.peers, is_gone) || std::ranges::any_of(comm->hidden.peers, is_gone))
-        broken_.insert(context);
+        broken.insert(context);
   }
   return p.engine->fail(
-      [](void* self, uint64_t context) {
-        return engine::spans_jobs(context) && static_cast<Connections*>(self)->broken_.contains(context & ~uint64_t{1});
+      [](void* contexts, uint64_t context) {
+        return engine::spans_jobs(context) &&
+               static_cast<std::unordered_set<uint64_t>*>(contexts)->contains(context & ~uint64_t{1});
       },
-      [](void* self, uint64_t peer) { return static_cast<Connections*>(self)->gone_.contains(static_cast<int>(peer)); },
-      this, MPI_ERR_PROC_ABORTED);
+      [](void*, uint64_t peer) { return is_gone(static_cast<int>(peer)); }, &broken, MPI_ERR_PROC_ABORTED);
 }
 
 namespace {

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <thread>
-#include <unordered_set>
 #include <vector>
 
 #include "base/engine_owned.hpp"
@@ -67,8 +66,7 @@ class Connections final : public engine::Poller {
   std::map<int, int> ending_;  // by process that ends its job: the code
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::map<uint64_t, News> early_;
-  std::unordered_set<int> gone_;
-  std::unordered_set<uint64_t> broken_;  // contexts of users' channels
+  const engine::Engine* polled_by_ = nullptr;  // since somebody is gone
 };
 
 Connections& connections();

@@ -17,6 +17,7 @@
 #include "base/os/late_word.hpp"
 #include "base/os/own_threads.hpp"
 #include "base/os/probe.hpp"
+#include "members/processes.hpp"
 #include "transport/ends.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_guard.hpp"
@@ -82,10 +83,6 @@ class UcxTransport final : public Ucx {
 
   const std::string& address() const override { return address_; }
   void set_address_book(AddressBook book) override { book_ = std::move(book); }
-  void watch_for_loss(int peer) override {
-    watched_.insert(peer);
-    say_no_ucx_errors();
-  }
   void lose(int peer) override;
   void set_receiver(Receiver& receiver) override {
     receiver_ = &receiver;
@@ -114,6 +111,9 @@ class UcxTransport final : public Ucx {
                                  const ucp_am_recv_param_t* param) TUTTI_ENGINE_OWNED;
   bool drive() TUTTI_ENGINE_OWNED;
   bool is_too_early_for(int peer) const;
+  // Before this process does.
+  bool may_end(int peer) const { return members_ && members_->is_foreign(peer); }
+  void suspect(ucp_ep_h broken, ucs_status_t status);
   void send_late() TUTTI_ENGINE_OWNED;
   Result<ucp_ep_h> endpoint(int peer);
   Result<ucp_ep_h> connect(int peer);
@@ -141,9 +141,10 @@ class UcxTransport final : public Ucx {
   };
   static void finish(Fragile* fragile, bool fine);
   static void report(Fragile& fragile, Error error);
-  std::set<int> watched_, lost_;  // may end before this process does, and of these: have ended
+  members::Processes* members_ = nullptr;
+  bool has_lost_ = false;  // some peers
   std::set<Fragile*> fragile_;
-  std::unordered_map<void*, int> announced_by_;  // long messages of watched processes that wait for their receive
+  std::unordered_map<void*, int> announced_by_;  // long messages of those that may end, which wait for their receive
   std::vector<void*> flushes_;                   // of the endpoints, where the worker's would wait for ever
   bool within_ucx_ = false;                      // it calls back
   std::set<int> unasked_;                        // those that are connected for what may be lost alone
@@ -164,6 +165,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_descriptors(kFilesOfWorker)) return e;
   if (Error e = probe_threads(1)) return e;
   no_way_ = options.no_way;
+  members_ = options.members;
   guard_ucx();
   const StartsOwnThreads of_ucx;  // some of its transports make one
   Result<UcxContext> opened = open_context(options);
@@ -268,7 +270,7 @@ Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
 
 Result<ucp_ep_h> UcxTransport::connect(int peer) {
   Result<ucp_ep_h> connected = try_to_connect(peer);
-  if (!connected && no_way_ && !watched_.contains(peer)) no_way_(peer, connected.error());
+  if (!connected && no_way_ && !may_end(peer)) no_way_(peer, connected.error());
   return connected;
 }
 
@@ -291,10 +293,13 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(address->data());
-  if (watched_.contains(peer)) {
+  if (may_end(peer)) {
     // No handling of errors by UCX: 1.13 aborts the process at times when it fails an endpoint over tcp.
     params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // lose() tells what waits
+    params.err_handler.arg = this;
+    params.err_handler.cb = [](void* self, ucp_ep_h broken, ucs_status_t status) {
+      static_cast<UcxTransport*>(self)->suspect(broken, status);
+    };
   }
   ucp_ep_h ep = nullptr;
   const StartsOwnThreads of_ucx;
@@ -309,6 +314,15 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   endpoints_.set(peer, ep);
   say(Level::debug, "connected to process {} over UCX", peer);
   return ep;
+}
+
+// What waits for its other end is told by lose(), once that is known to have ended.
+void UcxTransport::suspect(ucp_ep_h broken, ucs_status_t status) {
+  endpoints_.each([&](int peer, ucp_ep_h ep) {
+    if (ep == broken)
+      members_->report(peer, members::State::suspected,
+                       fmt::format("is not connected any more (UCX: {})", ucs_status_string(status)));
+  });
 }
 
 void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, size_t& count, Payload& payload) const {
@@ -332,7 +346,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   if (is_too_early_for(peer)) [[unlikely]]
     return late_.push_back({.peer = peer, .outgoing = &outgoing, .notice = {}});
   Result<ucp_ep_h> ep = endpoint(peer);
-  if (!ep) return outgoing.sent(outgoing, watched_.contains(peer) ? end_of_peer() : std::move(ep).error());
+  if (!ep) return outgoing.sent(outgoing, may_end(peer) ? end_of_peer() : std::move(ep).error());
 
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -344,9 +358,8 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     const bool fine = status == UCS_OK || status == UCS_ERR_CANCELED;
     out.sent(out, fine ? Error() : ucx_failure("send", status));
   };
-  const bool may_end = !watched_.empty() && watched_.contains(peer);
   Fragile* fragile = nullptr;
-  if (may_end) {
+  if (may_end(peer)) {
     param.user_data = fragile = new Fragile{peer, this, &outgoing, nullptr};
     fragile_.insert(fragile);
     param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
@@ -379,7 +392,7 @@ void UcxTransport::notify(int peer, const Header& header) {
   if (is_too_early_for(peer)) [[unlikely]]
     return late_.push_back({.peer = peer, .outgoing = nullptr, .notice = header});
   Result<ucp_ep_h> ep = endpoint(peer);
-  if (!ep && watched_.contains(peer)) return;
+  if (!ep && may_end(peer)) return;
   if (!ep) {
     say_unless_ended(ep.error().message());
     return;
@@ -404,7 +417,7 @@ ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t hea
   TUTTI_INVARIANT(static_cast<int64_t>(length) == arrival.header.bytes || arrival.header.bytes == 0,
                   "a message arrived with another length than it was sent with");
   const bool rendezvous = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
-  if (auto& all = *static_cast<UcxTransport*>(self); rendezvous && all.watched_.contains(arrival.header.process))
+  if (auto& all = *static_cast<UcxTransport*>(self); rendezvous && all.may_end(arrival.header.process))
     all.announced_by_[data] = arrival.header.process;
   if (rendezvous) {
     arrival.rendezvous = data;
@@ -431,7 +444,7 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
   if (const auto from = announced_by_.find(rendezvous); from != announced_by_.end()) [[unlikely]] {
     const int peer = from->second;
     announced_by_.erase(from);
-    if (lost_.contains(peer)) return fetch.fetched(fetch, end_of_peer());
+    if (members_->has_failed(peer)) return fetch.fetched(fetch, end_of_peer());
     param.user_data = fragile = new Fragile{peer, this, nullptr, &fetch};
     fragile_.insert(fragile);
     param.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user_data) {
@@ -463,7 +476,7 @@ void UcxTransport::finish(Fragile* fragile, bool fine) {
 }
 
 void UcxTransport::lose(int peer) {
-  if (!lost_.insert(peer).second) return;
+  has_lost_ = true;
   unasked_.erase(peer);
   // Its endpoint goes with the worker: to close it would wait for the peer.
   if (endpoints_.find(peer)) endpoints_.set(peer, nullptr);
@@ -474,7 +487,7 @@ void UcxTransport::lose(int peer) {
 }
 
 bool UcxTransport::flushed() {
-  if (!lost_.empty()) {
+  if (has_lost_) {
     if (flushes_.empty()) {
       const ucp_request_param_t each{};
       endpoints_.each([&](int, ucp_ep_h ep) {

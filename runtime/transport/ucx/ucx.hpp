@@ -12,6 +12,10 @@
 #include "base/result.hpp"
 #include "transport/transport.hpp"
 
+namespace tutti::members {
+class Processes;
+}
+
 namespace tutti::transport {
 
 struct UcxOptions {
@@ -24,6 +28,9 @@ struct UcxOptions {
   bool segments = true;  // … or else of System V, which the user's group may read and write
   // A peer cannot be reached at all: what waits for it would do so for ever. Should not return.
   std::function<void(int process, const Error& why)> no_way;
+  // Tells whose end is no reason for this process to end, but an error of what was sent: those of other jobs; and is told
+  // of connections to these that break. Outlives the transport. nullptr: there are none.
+  members::Processes* members = nullptr;
 };
 
 class Ucx : public Transport {
@@ -39,9 +46,8 @@ class Ucx : public Transport {
 
   virtual const std::string& address() const = 0;  // of my worker: bytes to publish
   virtual void set_address_book(AddressBook book) = 0;
-  // Before the first message to it: that it ends is no reason for this process to end, but an error of what was sent.
-  virtual void watch_for_loss(int peer) = 0;
-  // It has ended: what is under way to it and from it has an error now.
+  // It is of another job, and has been reported to have failed, which is told once: what is under way to it and from it
+  // has an error now.
   virtual void lose(int peer) = 0;
 };
 
