@@ -242,6 +242,7 @@ void NodeAgent::ended(Rank& rank, int wait_status, int64_t peak) {
     cleanup_.group_ended(pid);
     rank.pid = -1;  // the number may be another's soon
   }
+  tell_failure(rank, wait_status);  // first: the job may end the others at once
   if (wait_status != 0)
     tell_crash(rank.rank);  // first: the job may finish at once, and waits for what is asked by then
   job_.rank_ended(task_.node,
@@ -255,6 +256,17 @@ void NodeAgent::tell_crash(int rank) {
                           [this, rank](const std::string& text) { job_.rank_crashed(task_.node, rank, text); });
 }
 
+// To the other ranks. Of those that end because all are ended it is no news, nor of one that has called MPI_Finalize.
+void NodeAgent::tell_failure(const Rank& rank, int wait_status) {
+  if (ends_ranks_ || !rank.connected || rank.finalized) return;
+  assume_on_loop();
+  const int signal = WTERMSIG(wait_status);
+  pmix_.tell_failure(rank.rank,
+                     WIFSIGNALED(wait_status)
+                         ? fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal))
+                         : fmt::format("exited with code {} without MPI_Finalize", WEXITSTATUS(wait_status)));
+}
+
 // What its end waits for when no process is left: whatever it has still to tell.
 bool NodeAgent::has_told_all() const {
   return streams_.are_closed() && (!lookouts_.crash || lookouts_.crash->is_over());
@@ -262,8 +274,10 @@ bool NodeAgent::has_told_all() const {
 
 void NodeAgent::signal_ranks(int signal) {
   // A job that ends starts nothing more.
-  if (signal == SIGTERM || signal == SIGKILL) stop_starting();
-  ends_ranks_ = ends_ranks_ || signal == SIGKILL;
+  const bool ends = signal == SIGTERM || signal == SIGKILL;
+  if (ends) stop_starting();
+  ends_ranks_ = ends_ranks_ || ends;
+  kills_ranks_ = kills_ranks_ || signal == SIGKILL;
   for (auto& [number, rank] : ranks_)
     if (rank->pid > 0 && rank->alive) ::kill(-rank->pid, signal);
 }

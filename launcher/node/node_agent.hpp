@@ -99,6 +99,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void read_failures();
   void ended(Rank& rank, int wait_status, int64_t peak);
   void tell_crash(int rank);
+  void tell_failure(const Rank& rank, int wait_status);
   Rank* find(int rank);
   bool has_told_all() const;
   bool leftovers(int signal);  // sends it to what ranks left behind; false: nothing is left
@@ -143,7 +144,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   std::optional<StartingRanks> starting_;
   int failures_ = -1;  // what children write when they cannot execute
   Watch failures_watch_;
-  bool launch_failed_ = false, ends_ranks_ = false;  // the latter by SIGKILL
+  bool launch_failed_ = false;
+  bool ends_ranks_ = false, kills_ranks_ = false;  // it has sent them SIGTERM or SIGKILL; SIGKILL
   Lookouts lookouts_;
   Ending ending_;
 };

@@ -89,7 +89,7 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
 std::string NodeAgent::cause_of_end(int pid, int wait_status, int64_t peak) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const bool tells = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 128 + SIGKILL;
-  if (ends_ranks_ || !lookouts_.memory_kills || (!killed && !tells)) return {};
+  if (kills_ranks_ || !lookouts_.memory_kills || (!killed && !tells)) return {};
   const std::string how = lookouts_.memory_kills->look(killed ? pid : 0);
   if (how.empty()) return {};
   int others = 0;

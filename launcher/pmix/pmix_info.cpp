@@ -272,6 +272,16 @@ std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& sou
   return out;
 }
 
+std::optional<std::string> pack_failure(const pmix_proc_t& process, const std::string& why) {
+  InfoList info;
+  info.add(PMIX_EVENT_AFFECTED_PROC, &process, PMIX_PROC);
+  info.text(PMIX_EVENT_TEXT_MESSAGE, why);
+  info.flag(PMIX_EVENT_NON_DEFAULT,
+            true);  // what clients of other kinds do by default may end them with words of theirs
+  const InfoArray all = info.array();
+  return pack_event(PMIX_ERR_PROC_ABORTED, process, all.data(), all.size());
+}
+
 void raise_event(const std::string& packed) {
   pmix_data_buffer_t buffer;
   PMIX_DATA_BUFFER_CONSTRUCT(&buffer);

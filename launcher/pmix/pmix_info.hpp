@@ -64,6 +64,8 @@ InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding, c
 std::string process_mapping(const JobMap& map);
 
 std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& source, pmix_info_t* info, size_t count);
+// That it has failed; `why`: "was killed by signal 9 (Killed)".
+std::optional<std::string> pack_failure(const pmix_proc_t& process, const std::string& why);
 void raise_event(const std::string& packed);  // to this node's ranks
 
 }  // namespace tutti::launcher

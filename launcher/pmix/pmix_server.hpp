@@ -65,6 +65,8 @@ class PmixServer {
   void find_modex(uint64_t token, int rank) TUTTI_ON_LOOP;  // answered by modex_ready
   void finish_modex(uint64_t token, int status, const std::string& data);
   void deliver_event(const std::string& packed);
+  // That a rank of this node has failed is an event for the others here, and by event_raised() for those elsewhere.
+  void tell_failure(int rank, const std::string& why) TUTTI_ON_LOOP;
   void reply(uint64_t number, const Reply& reply);
   // A job of other servers, which ranks of this one may come to talk to.
   Error learn(NodeTask kin);

@@ -97,6 +97,7 @@ class Singleton final : public Membership {
   Result<std::string> told_by(int) override { return std::string(); }
   Result<std::string> address_of(int) override { return address_; }
   std::vector<int> nodes() override { return {0}; }
+  void report_ends(members::Processes&) override {}
   void leave() override {}
   [[noreturn]] void abort(int code, const std::string& message) override {
     flush_streams();

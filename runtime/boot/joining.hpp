@@ -11,6 +11,10 @@
 
 #include "base/result.hpp"
 
+namespace tutti::members {
+class Processes;
+}
+
 namespace tutti::boot {
 
 // How the job of a rank without a launcher is called; its process number follows.
@@ -53,6 +57,8 @@ class Membership {
   // By rank: a number that exactly the ranks of one node share. The same on all ranks; empty where
   // the launcher does not say. Some round trips to the node's server. Any thread.
   virtual std::vector<int> nodes() = 0;
+  // From here on what the launcher tells of the ends of ranks is reported there, until leave().
+  virtual void report_ends(members::Processes& members) = 0;
   // Tells the launcher that I leave in good order; no call after it.
   virtual void leave() = 0;
   // Ends the job with this exit code, when the program's streams are written out or their time is

@@ -27,6 +27,7 @@
 #include "boot/joining.hpp"
 #include "boot/mapping.hpp"
 #include "boot/patience.hpp"
+#include "boot/pmix_ends.hpp"
 
 namespace tutti::boot {
 namespace {
@@ -60,6 +61,7 @@ class PmixJob final : public Membership {
   Result<std::string> told_by(int rank) override;
   Result<std::string> address_of(int rank) override;
   std::vector<int> nodes() override;
+  void report_ends(members::Processes& members) override { hear_of_ends(members, me_.nspace); }
   void leave() override;
   [[noreturn]] void abort(int code, const std::string& message) override;
 
@@ -431,6 +433,7 @@ std::vector<int> PmixJob::nodes() {
 }
 
 void PmixJob::leave() {
+  hear_of_no_ends();
   {
     const Lock alone(membership());
     const LeaksNotSought of_pmix;

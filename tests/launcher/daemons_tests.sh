@@ -141,6 +141,16 @@ test_killed_daemon() {
   done
 }
 
+test_ranks_hear_of_a_killed_one_on_another_node_by_library() {
+  fake_nodes
+  start_ready 5 "${remote[@]}" -n 5 "$build/tests/launcher/hears"
+  fault kill -9 "$(cat pid.3)"
+  ends_in_time
+  expect_code 137
+  said_once "rank 3 on b.invalid"
+  for rank in 0 1 2 4; do printed "rank $rank knows of 1"; done
+}
+
 test_killed_launcher_of_daemons() {
   start_stubborn_daemons
   fault kill -9 "$launched"

@@ -13,6 +13,15 @@ test_killed_rank() {
   expect_code 137
   said_once "killed by signal 9"
 }
+# The others hear of it by PMIx, before they end as they always did.
+test_ranks_hear_of_a_killed_one_by_library() {
+  start_ready 3 -n 3 "$build/tests/launcher/hears"
+  fault kill -9 "$(cat pid.1)"
+  ends_in_time
+  expect_code 137
+  said_once "killed by signal 9"
+  for rank in 0 2; do printed "rank $rank knows of 1"; done
+}
 test_killed_launcher() {
   start_stubborn
   fault kill -9 "$launched"

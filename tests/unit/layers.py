@@ -92,7 +92,7 @@ GENERATED = {
 # The files that may include a library's headers.
 LIBRARIES = {
     r"ucp/|ucs/|uct/|ucm/": r"runtime/transport/ucx/",
-    r"pmix": r"runtime/boot/pmix\.cpp|launcher/pmix/",
+    r"pmix": r"runtime/boot/pmix(_ends)?\.cpp|launcher/pmix/",
     r"hwloc": r"launcher/place/topology",
     r"event2/": r"launcher/loop/loop\.cpp|runtime/engine/wait/progress\.cpp",
     r"yaml-cpp/": r"runtime/base/config\.cpp",

@@ -254,6 +254,7 @@ Error open(Instance& i, int level) TUTTI_REQUIRES(i.making) {
   current.engine = current.process->engine.get();
   i.closed_comms = {current.world, current.self};
   make_predefined_comms(*current.process);
+  current.process->job->report_ends(*current.process->processes);
   // Not before: others may have asked this process something already, and it answers.
   start_helper(i, *current.process);
   if (!std::exchange(i.watches_exit, true)) std::atexit(close_at_exit);

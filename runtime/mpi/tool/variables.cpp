@@ -12,6 +12,7 @@
 #include "exec/plan_counts.hpp"
 #include "exec/store.hpp"
 #include "functions.hpp"
+#include "members/processes.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/tool/counted.hpp"
@@ -142,6 +143,9 @@ void level(const Comm*, double* v) {
 void node_ranks(const Comm*, double* v) {
   *v = running() ? static_cast<double>(own_job().view().node_ranks.size()) : 0;
 }
+void failed(const Comm*, double* v) {
+  *v = running() ? process().processes->count(members::State::failed) : 0;
+}
 void shared_memory(const Comm*, double* v) {
   *v = running() && process().transport->has_shared_memory();
 }
@@ -202,6 +206,8 @@ const PerformanceVariable kVariables[] = {
      "The thread level that MPI_Init_thread gave; none before and after", one, level},
     {"process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
      "Ranks of the job on this node", one, node_ranks},
+    {"process.failed", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Processes, of this job or of connected ones, that this one knows to have failed", one, failed},
     {"transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
      "1: messages on this node go through shared memory", one, shared_memory},
     {"transport.shared_memory_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
