@@ -61,7 +61,8 @@ std::unique_ptr<SharedMemory> attach(const RouterOptions& options, const Wiring&
                                                                      .read_peers = options.read_peers,
                                                                      .both_copy = options.both_copy,
                                                                      .slow_copy = options.slow_copy,
-                                                                     .no_way = options.no_way});
+                                                                     .no_way = options.no_way,
+                                                                     .members = options.members});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;

@@ -28,7 +28,8 @@ struct RouterOptions {
   int process = 0;  // my process id
   int job_size = 1;
   std::vector<int> neighbours;  // the job's processes on this node, ascending, mine among them
-  // Who there is of other jobs, and whom of them this one has lost; outlives the router. nullptr: there are none.
+  // Who there is of other jobs, whom of them this one has lost, and who is told of ends that break; outlives the router.
+  // nullptr: there are no others, and nobody is told.
   members::Processes* members = nullptr;
   bool shared_memory = true;
   bool read_peers = true;                                     // SharedMemoryOptions::read_peers

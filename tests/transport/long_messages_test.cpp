@@ -3,18 +3,24 @@
 // their receiver where the sender leaves, copied from both ends where it stays.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "members/processes.hpp"
 #include "process_messages.hpp"
 #include "processes.hpp"
 #include "transport/shm/copy_choice.hpp"
@@ -115,6 +121,64 @@ TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
         ASSERT_EQ(series.memory[i][static_cast<size_t>(at)], Series::byte(i, at)) << i << ' ' << at;
     part(e, rank, 2);
   });
+}
+
+// It is known to be gone then, and nothing else comes of that here.
+TEST(LongMessagesTest, AreReadUntilTheSenderIsGone) {
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  auto* const sender = static_cast<std::atomic<pid_t>*>(
+      mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(sender, MAP_FAILED);
+  Job job(2);
+  job.run([&](int rank) {
+    members::Processes all(7, 2);
+    RouterOptions options = job.options(rank);
+    options.both_copy = false;
+    options.members = &all;
+    auto node = open_node(job, rank, options);
+    Engine e(*node, rank, Waiting{100, 100});
+    std::vector<std::byte> memory[2];
+    for (auto& m : memory) m.resize(Series::kBytes);
+    if (rank == 1) {
+      sender->store(getpid());
+      Sent first({memory[0].data(), Series::kBytes}, 1, 0), second({memory[1].data(), Series::kBytes}, 1, 1);
+      first.peer = second.peer = 0;
+      {
+        Engine::Guard own(e);
+        e.send(first);
+        e.wait_until([&] { return first.done; });
+        e.send(second);  // announces it
+      }
+      EXPECT_FALSE(job.fence());
+      fflush(nullptr);
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    Received first({memory[0].data(), Series::kBytes}, 1, 0), second({memory[1].data(), Series::kBytes}, 1, 1);
+    {
+      Engine::Guard own(e);
+      e.recv(first);
+      e.wait_until([&] { return first.done; });
+    }
+    EXPECT_EQ(all.changes(), 0U);
+    EXPECT_FALSE(job.fence());
+    const auto is_there = [&] {
+      char word = 0;
+      const iovec here{&word, 1}, there{&memory, 1};  // at the same address, or at none
+      return process_vm_readv(sender->load(), &here, 1, &there, 1, 0) >= 0 || errno != ESRCH;
+    };
+    while (is_there()) std::this_thread::yield();
+    Engine::Guard own(e);
+    e.recv(second);
+    while (all.changes() == 0) e.progress();
+    EXPECT_FALSE(second.done);
+    const std::vector<members::Change> changes = all.changes_since(0);
+    ASSERT_EQ(changes.size(), 1U);
+    EXPECT_EQ(changes[0].process, 1);
+    EXPECT_EQ(changes[0].state, members::State::suspected);
+    fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);  // the receive is never over
+  });
+  munmap(sender, sizeof *sender);
 }
 
 // So are those that would be copied into the ring, if its reader is far: from a length on, and but

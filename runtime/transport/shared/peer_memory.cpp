@@ -42,7 +42,8 @@ bool PeerMemory::read_run(uint64_t address, void* into, int64_t length) {
     iovec there{reinterpret_cast<void*>(address), static_cast<size_t>(length)};
     const ssize_t n = process_vm_readv(desk_->pid, &here, 1, &there, 1, 0);
     if (n <= 0) {
-      state_ = State::closed;
+      const bool gone = n < 0 && errno == ESRCH && state_ == State::readable;
+      state_ = gone ? State::gone : State::closed;
       return false;
     }
     to += n;

@@ -24,6 +24,8 @@ class PeerMemory {
   bool read(uint64_t address, const Payload& into, int64_t offset, int64_t length);
   // The other way, in one run. False: it cannot be written (any more).
   bool write(uint64_t address, const std::byte* from, int64_t length);
+  // It could be read, and the kernel knows of no such process any more.
+  bool is_gone() const { return state_ == State::gone; }
 
   // Bytes a second at which the kernel copies this way, by some reads of my own memory, which take
   // as long but for the way between the caches; 0 where the peer's cannot be read. Takes about a
@@ -34,7 +36,7 @@ class PeerMemory {
   bool read_run(uint64_t address, void* into, int64_t length);
 
   const Desk* desk_;
-  enum class State : uint8_t { untried, readable, closed } state_ = State::untried;
+  enum class State : uint8_t { untried, readable, closed, gone } state_ = State::untried;
 };
 
 }  // namespace tutti::transport

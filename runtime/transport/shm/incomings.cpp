@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/cpu.hpp"
+#include "members/processes.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -27,6 +28,7 @@ Incomings::Incomings(NodeSegment& segment, const SharedMemoryOptions& options, s
     : segment_(segment),
       read_peers_(options.read_peers),
       both_copy_(options.both_copy),
+      members_(options.members),
       peers_(peers),
       outbox_(outbox),
       streams_(segment, peers, outbox, reading_) {}
@@ -144,8 +146,12 @@ Incomings::Read Incomings::read_on(Incoming& incoming) {
 
 // False: memory that only its owner can read, who is to send it.
 bool Incomings::read_piece(Incoming& incoming, int64_t offset, int64_t length) {
-  return incoming.peer->memory.read(incoming.address + static_cast<uint64_t>(offset), incoming.fetch->into, offset,
-                                    length);
+  Peer& from = *incoming.peer;
+  if (from.memory.read(incoming.address + static_cast<uint64_t>(offset), incoming.fetch->into, offset, length))
+    return true;
+  if (from.memory.is_gone() && members_)
+    members_->report(from.process, members::State::suspected, "has no memory any more: its process is gone");
+  return false;
 }
 
 void Incomings::learn_from_read(Incoming& incoming) {

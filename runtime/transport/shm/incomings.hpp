@@ -58,6 +58,7 @@ class Incomings {
 
   NodeSegment& segment_;
   const bool read_peers_, both_copy_;
+  members::Processes* const members_;
   std::deque<Peer>& peers_;
   Outbox& outbox_;
   Receiver* receiver_ = nullptr;

@@ -31,6 +31,10 @@
 #include "transport/shm/distance.hpp"
 #include "transport/transport.hpp"
 
+namespace tutti::members {
+class Processes;
+}
+
 namespace tutti::transport {
 
 struct SharedMemoryOptions {
@@ -44,6 +48,8 @@ struct SharedMemoryOptions {
   // A message can never leave, and its receiver waits for it: ends the job. Without one the message
   // ends with the error.
   std::function<void(int process, const Error& why)> no_way;
+  // Is told of processes that turn out to be gone. Outlives the transport. nullptr: nobody is.
+  members::Processes* members = nullptr;
 };
 
 // The rings at this moment, as far as this process knows them.
