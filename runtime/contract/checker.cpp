@@ -58,7 +58,7 @@ Standstill::Means Checker::means_of_standstill() {
               },
           .all_threads_blocked = [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
           .describe =
-              [this](const engine::Blocked& blocked, BlockedThread& thread) TUTTI_ENGINE_OWNED {
+              [this](const life::Blocked& blocked, BlockedThread& thread) TUTTI_ENGINE_OWNED {
                 describe(blocked, thread);
                 if (!blocked.call) return;
                 const flight::CallRecord call = flight::latest_call(*flight::mine(), *blocked.call);
@@ -309,11 +309,11 @@ std::vector<flight::Elsewhere> Checker::awaited_elsewhere() const {
   std::vector<flight::Elsewhere> names;
   const Others& others = hooks_.others;
   if (!others.are_there || !others.are_there()) return names;
-  for (const engine::Blocked* b = engine_.blocked(); b; b = b->next) {
+  for (const life::Blocked* b = engine_.blocked(); b; b = b->next) {
     if (b->call != flight::thread() || !b->explain) continue;
-    engine::Condition needs;
+    life::Condition needs;
     b->explain(b->why, needs);
-    needs.each_actor([&](const engine::Actor& actor) {
+    needs.each_actor([&](const life::Actor& actor) {
       if (actor.process < others.job_size || names.size() >= flight::kElsewhere) return;
       const Name name = others.name_of(actor.process);
       const flight::Elsewhere one{name.job, name.rank};

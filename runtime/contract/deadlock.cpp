@@ -10,8 +10,8 @@
 namespace tutti::contract {
 namespace {
 
-using engine::Actor;
-using engine::Condition;
+using life::Actor;
+using life::Condition;
 
 const Course* course_of(const ProcessState& state, const Actor& actor) {
   for (const Course& course : state.courses)

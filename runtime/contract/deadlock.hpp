@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/condition.hpp"
+#include "life/condition.hpp"
 
 namespace tutti::contract {
 
 // A thread in a blocking call.
 struct BlockedThread {
-  engine::Condition needs;
+  life::Condition needs;
   // For the report: what it is in, and where in the program.
   std::string call, host, module;
   uint64_t offset = 0;
@@ -32,7 +32,7 @@ struct BlockedThread {
 struct Course {
   uint64_t context = 0;
   uint32_t serial = 0;
-  engine::Condition needs;
+  life::Condition needs;
 };
 
 // Messages between me and another process so far, without those of the detection itself.
@@ -70,7 +70,7 @@ struct ProcessState {
   // Whoever is mentioned, some of them several times: visit(process).
   template <class Visit>
   void each_process(Visit&& visit) const {
-    const auto actor = [&](const engine::Actor& a) { visit(a.process); };
+    const auto actor = [&](const life::Actor& a) { visit(a.process); };
     for (const BlockedThread& thread : threads) thread.needs.each_actor(actor);
     for (const Course& course : courses) course.needs.each_actor(actor);
     for (const PeerTraffic& t : traffic) visit(t.peer);

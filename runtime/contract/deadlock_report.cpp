@@ -16,10 +16,10 @@ constexpr size_t kMostMembers = 32;  // listed
 
 // "rank 1", "rank 1, 2 or 3", "any of 12 ranks"; of the whole condition. That a later one of rank
 // `me`'s own collectives comes after an earlier one is left out: the earlier one tells more.
-std::string needs_text(const Others& others, int me, const engine::Condition& needs) {
+std::string needs_text(const Others& others, int me, const life::Condition& needs) {
   std::vector<int> processes;
   bool collective = false;
-  needs.each_actor([&](const engine::Actor& actor) {
+  needs.each_actor([&](const life::Actor& actor) {
     collective |= !actor.is_process();
     if (std::ranges::find(processes, actor.process) == processes.end()) processes.push_back(actor.process);
   });
@@ -29,7 +29,7 @@ std::string needs_text(const Others& others, int me, const engine::Condition& ne
   if (collective && processes.size() > 1) std::erase(processes, me);
   std::ranges::sort(processes);
   const bool any = std::ranges::any_of(
-      needs.nodes(), [](const engine::Condition::Node& node) { return node.kind == engine::Condition::Kind::any; });
+      needs.nodes(), [](const life::Condition::Node& node) { return node.kind == life::Condition::Kind::any; });
   std::string awaited;
   if (!needs.awaited().empty()) awaited = " to complete " + needs.awaited();
   if (needs.awaited_count() > 1) awaited += fmt::format(" and {} more", needs.awaited_count() - 1);
@@ -108,7 +108,7 @@ std::string processes_text(const Others& others, const std::vector<int>& process
   return text;
 }
 
-void describe(const engine::Blocked& blocked, BlockedThread& thread) {
+void describe(const life::Blocked& blocked, BlockedThread& thread) {
   const flight::Record* record = flight::mine();
   if (record) thread.host = record->host;
   if (!blocked.call) return;

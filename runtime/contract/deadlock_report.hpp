@@ -17,7 +17,7 @@ Others& others_of_process();
 std::string processes_text(const Others& others, const std::vector<int>& processes);
 
 // What a process tells of one of its blocked threads: from its flight record.
-void describe(const engine::Blocked& blocked, BlockedThread& thread);
+void describe(const life::Blocked& blocked, BlockedThread& thread);
 
 // All but the end, which add_messages() (lying.hpp) writes.
 Finding finding_of(const Deadlock& deadlock);

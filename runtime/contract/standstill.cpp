@@ -19,9 +19,9 @@ Standstill::Standstill(engine::Engine& engine, const Options& options, Means mea
 
 ProcessState Standstill::own_state() {
   ProcessState state;
-  for (const engine::Blocked* b = engine_.blocked(); b; b = b->next) {
+  for (const life::Blocked* b = engine_.blocked(); b; b = b->next) {
     BlockedThread& thread = state.threads.emplace_back();
-    b->explain ? b->explain(b->why, thread.needs) : void(thread.needs.always());
+    b->add_needs(thread.needs);
     means_.describe(*b, thread);
   }
   state.blocked = !state.threads.empty() && means_.all_threads_blocked();
@@ -30,14 +30,14 @@ ProcessState Standstill::own_state() {
     state.blocked = true;
     state.threads.assign(1, {});
     state.threads.front().needs.never();
-    means_.describe(engine::Blocked(), state.threads.front());
+    means_.describe(life::Blocked(), state.threads.front());
   }
   state.moving = engine_.moving();
   state.epoch = engine_.events();
   state.still_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
-  for (const engine::UnderWay* u = engine_.under_way(); u; u = u->next) {
+  for (const life::UnderWay* u = engine_.under_way(); u; u = u->next) {
     Course& course = state.courses.emplace_back(Course{u->context, u->serial, {}});
-    u->explain(*u, course.needs);
+    u->add_needs(course.needs);
   }
   engine_.each_peer(
       [&](int peer, uint32_t sent, uint32_t received) { state.traffic.push_back({peer, sent, received}); });

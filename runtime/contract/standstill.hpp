@@ -6,7 +6,7 @@
 // it. One rank of those that wait in a circle reports. Slowness never is a deadlock: a rank
 // that does not answer, computes, or has a thread outside of MPI is alive.
 //
-// Refuses to judge what it cannot see: waits that name nobody (engine/condition.hpp), and threads
+// Refuses to judge what it cannot see: waits that name nobody (life/condition.hpp), and threads
 // that may call MPI for the first time.
 #pragma once
 
@@ -27,8 +27,10 @@
 
 namespace tutti::engine {
 class Engine;
+}
+namespace tutti::life {
 struct Blocked;
-}  // namespace tutti::engine
+}
 
 namespace tutti::contract {
 
@@ -71,7 +73,7 @@ class Standstill {
     // May no thread act but those that stand in blocking calls (Engine::blocked())?
     std::function<bool()> all_threads_blocked;
     // Fills in what the report says of the call that a thread is in.
-    std::function<void(const engine::Blocked&, BlockedThread&)> describe;
+    std::function<void(const life::Blocked&, BlockedThread&)> describe;
     // ProcessState::lying of this process; nullptr: nobody asks.
     std::function<std::vector<Lying>()> lying = nullptr;
     // Called once for each deadlock, by one of its members; may end the process.

@@ -18,12 +18,12 @@
 #include "base/by_process.hpp"
 #include "base/engine_owned.hpp"
 #include "engine/active.hpp"
-#include "engine/condition.hpp"
 #include "engine/matcher.hpp"
 #include "engine/observer.hpp"
 #include "engine/operation.hpp"
 #include "engine/wait/poller.hpp"
 #include "engine/wait/waiter.hpp"
+#include "life/blocked.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::engine {
@@ -156,14 +156,14 @@ class Engine final : private transport::Receiver {
   template <class Done, class Needs>
   void wait_until(Done&& done, Needs&& needs) TUTTI_ENGINE_OWNED {
     auto* explain = &needs;
-    Blocked blocked{[](void* n, Condition& c) TUTTI_ENGINE_OWNED { (**static_cast<decltype(explain)*>(n))(c); },
-                    &explain};
+    life::Blocked blocked{
+        [](void* n, life::Condition& c) TUTTI_ENGINE_OWNED { (**static_cast<decltype(explain)*>(n))(c); }, &explain};
     wait_until(done, blocked);
   }
   // For what no other process has to act for, or nobody knows which one: never part of a deadlock.
   template <class Done>
   void wait_until(Done&& done) TUTTI_ENGINE_OWNED {
-    Blocked blocked;
+    life::Blocked blocked;
     wait_until(done, blocked);
   }
 
@@ -171,14 +171,14 @@ class Engine final : private transport::Receiver {
   // a collective counts itself while it runs. This is what the progress thread looks at.
   void add_pending() TUTTI_ENGINE_OWNED { ++pending_; }
   void remove_pending() TUTTI_ENGINE_OWNED { --pending_; }
-  void add(UnderWay& what) TUTTI_ENGINE_OWNED {
+  void add(life::UnderWay& what) TUTTI_ENGINE_OWNED {
     ++pending_;
     what.previous = nullptr;
     what.next = under_way_;
     if (under_way_) under_way_->previous = &what;
     under_way_ = &what;
   }
-  void remove(UnderWay& what) TUTTI_ENGINE_OWNED {
+  void remove(life::UnderWay& what) TUTTI_ENGINE_OWNED {
     --pending_;
     (what.previous ? what.previous->next : under_way_) = what.next;
     if (what.next) what.next->previous = what.previous;
@@ -221,8 +221,8 @@ class Engine final : private transport::Receiver {
   // ---- what an observer asks
 
   const Ownership& ownership() const { return waiter_.ownership(); }  // where threads queue for their turn
-  const Blocked* blocked() const TUTTI_ENGINE_OWNED { return waiter_.blocked(); }
-  const UnderWay* under_way() const TUTTI_ENGINE_OWNED { return under_way_; }
+  const life::Blocked* blocked() const TUTTI_ENGINE_OWNED { return waiter_.blocked(); }
+  const life::UnderWay* under_way() const TUTTI_ENGINE_OWNED { return under_way_; }
   // Changes with every event that may let a blocked thread go on, and when threads begin to sleep.
   uint64_t events() const TUTTI_ENGINE_OWNED { return events_; }
   bool moving() const TUTTI_ENGINE_OWNED { return fetching_ > 0; }  // bytes are on their way into my memory
@@ -276,7 +276,7 @@ class Engine final : private transport::Receiver {
   struct Copied;
   bool send_copy(SendOperation& operation) TUTTI_ENGINE_OWNED;
   template <class Done>
-  void wait_until(Done& done, Blocked& blocked) TUTTI_ENGINE_OWNED {
+  void wait_until(Done& done, life::Blocked& blocked) TUTTI_ENGINE_OWNED {
     if (done() && (!over_at_once() || done())) return;
     Waiter::Wait wait(
         waiter_, [](void* d) TUTTI_ENGINE_OWNED { return static_cast<bool>((*static_cast<Done*>(d))()); },
@@ -316,7 +316,7 @@ class Engine final : private transport::Receiver {
   std::unique_ptr<Active, ActiveDeleter> active_ TUTTI_OWNERS;  // nullptr: nobody has asked
   Manner manner_ TUTTI_OWNERS = Manner::usual;
   int64_t copied_ TUTTI_OWNERS = 0;  // bytes of messages that were over when they were sent
-  UnderWay* under_way_ TUTTI_OWNERS = nullptr;
+  life::UnderWay* under_way_ TUTTI_OWNERS = nullptr;
   uint64_t events_ TUTTI_OWNERS = 0;
   int fetching_ TUTTI_OWNERS = 0;
 

@@ -17,7 +17,7 @@ Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan,
       messages_(*this, channel, binding_),
       pieces_(channel, binding_) {
   context = channel.context;
-  explain = [](const UnderWay& e, engine::Condition& needs)
+  explain = [](const UnderWay& e, life::Condition& needs)
                 TUTTI_ENGINE_OWNED { static_cast<const Execution&>(e).add_needs(needs); };
 }
 
@@ -60,7 +60,7 @@ void Execution::end() {
 void Execution::wait() {
   const contract::Ledger* ledger = channel_.ledger;
   channel_.engine->wait_until([&]() TUTTI_ENGINE_OWNED { return !running() || (ledger && ledger->disturbed()); },
-                              [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { add_needs(needs); });
+                              [&](life::Condition& needs) TUTTI_ENGINE_OWNED { add_needs(needs); });
 }
 
 void Execution::note(int error_class) {
@@ -101,7 +101,7 @@ bool Execution::awaits(engine::Match& what) const {
   return step && rounds_.awaits(*step, what);
 }
 
-void Execution::add_needs(engine::Condition& needs) const {
+void Execution::add_needs(life::Condition& needs) const {
   if (!running()) return;
   if (is_late())
     rounds_.add_needs_of_late(needs);

@@ -16,16 +16,16 @@
 #include "base/engine_owned.hpp"
 #include "contract/ledger.hpp"
 #include "engine/channel.hpp"
-#include "engine/condition.hpp"
 #include "engine/wait/poller.hpp"
 #include "exec/binding.hpp"
 #include "exec/messages.hpp"
 #include "exec/pieces.hpp"
 #include "exec/rounds.hpp"
+#include "life/blocked.hpp"
 
 namespace tutti::exec {
 
-class Execution : private engine::Poller, private engine::UnderWay, private Messages::Run {
+class Execution : private engine::Poller, private life::UnderWay, private Messages::Run {
  public:
   // Called once for each start, with the engine owned, perhaps before start() returns. The
   // execution is not touched after it: it may be started again or destroyed there. nullptr: nothing
@@ -53,7 +53,7 @@ class Execution : private engine::Poller, private engine::UnderWay, private Mess
   bool running() const { return state_ != State::over; }
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run.
-  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
+  void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED;
   // Bytes that it takes while it is kept: with its scratch, and with its plan, which others may have, too.
   virtual size_t footprint() const = 0;
   uint32_t serial() const { return UnderWay::serial; }  // of the latest start

@@ -76,7 +76,7 @@ void Messages::withdraw() {
     if (op.under_way) channel_.engine->cancel(op);
 }
 
-void Messages::add_needs(engine::Condition& needs) const {
+void Messages::add_needs(life::Condition& needs) const {
   if (!are_open()) return;
   for (const Step& step : binding_.plan().steps) {
     bool waits = false;

@@ -48,7 +48,7 @@ class Messages {
   void withdraw() TUTTI_ENGINE_OWNED;
 
   // The calls at other ranks that have to send or to receive before these are done, side by side.
-  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
+  void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED;
   size_t footprint() const { return bytes_of(sends_) + bytes_of(recvs_); }
 
  private:

@@ -25,7 +25,7 @@ bool Rounds::awaits(const Step& step, engine::Match& what) const {
   return false;
 }
 
-void Rounds::need(engine::Condition& needs, int peer, std::optional<uint32_t> serial) const {
+void Rounds::need(life::Condition& needs, int peer, std::optional<uint32_t> serial) const {
   if (serial)
     needs.collective(channel_.process_of(channel_.neighbour(peer)), channel_.context, *serial);
   else
@@ -34,7 +34,7 @@ void Rounds::need(engine::Condition& needs, int peer, std::optional<uint32_t> se
 
 // Looks at the flags themselves: what is raised and not seen yet needs nobody. Where others still
 // look at the slot, each of them has to go on with the oldest call that it has not left.
-void Rounds::add_needs(const Step& step, engine::Condition& needs) const {
+void Rounds::add_needs(const Step& step, life::Condition& needs) const {
   const uint32_t round = first_ + static_cast<uint32_t>(step.slot);
   for (int peer = 0; peer < channel_.neighbours(); ++peer) {
     if (step.kind == Step::Kind::await) {
@@ -48,7 +48,7 @@ void Rounds::add_needs(const Step& step, engine::Condition& needs) const {
 }
 
 // This rank has to go on with its own.
-void Rounds::add_needs_of_late(engine::Condition& needs) const {
+void Rounds::add_needs_of_late(life::Condition& needs) const {
   need(needs, channel_.local(), lane_->oldest_serial());
 }
 

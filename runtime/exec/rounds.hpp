@@ -11,8 +11,8 @@
 #include "base/engine_owned.hpp"
 #include "contract/ledger.hpp"
 #include "engine/channel.hpp"
-#include "engine/condition.hpp"
 #include "exec/plans.hpp"
+#include "life/condition.hpp"
 
 namespace tutti::exec {
 
@@ -77,9 +77,9 @@ class Rounds {
   // False: nobody.
   bool awaits(const Step& step, engine::Match& what) const TUTTI_ENGINE_OWNED;
   // The calls at other ranks without which it cannot go on from this step, side by side.
-  void add_needs(const Step& step, engine::Condition& needs) const TUTTI_ENGINE_OWNED;
+  void add_needs(const Step& step, life::Condition& needs) const TUTTI_ENGINE_OWNED;
   // The same of one whose turn has not come.
-  void add_needs_of_late(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
+  void add_needs_of_late(life::Condition& needs) const TUTTI_ENGINE_OWNED;
 
  private:
   [[gnu::always_inline]] bool is_raised(uint32_t round, int peer) TUTTI_ENGINE_OWNED {
@@ -89,7 +89,7 @@ class Rounds {
       channel_.ledger->flag_differs(serial_, word ^ history_);
     return true;
   }
-  void need(engine::Condition& needs, int peer, std::optional<uint32_t> serial) const TUTTI_ENGINE_OWNED;
+  void need(life::Condition& needs, int peer, std::optional<uint32_t> serial) const TUTTI_ENGINE_OWNED;
 
   engine::Channel& channel_;
   transport::Lane* lane_ = nullptr;

@@ -16,8 +16,8 @@
 namespace tutti::contract {
 namespace {
 
-using engine::Actor;
-using engine::Condition;
+using life::Actor;
+using life::Condition;
 
 ProcessState computing() {
   return {};

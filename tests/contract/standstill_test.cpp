@@ -22,8 +22,8 @@ namespace tutti::contract {
 namespace {
 
 using namespace std::chrono_literals;
-using engine::Condition;
 using engine::Engine;
+using life::Condition;
 
 constexpr uint64_t kUser = 4, kHidden = 7;
 
@@ -38,7 +38,7 @@ class Rank final : public engine::Observer {
                           engine.send_control(to, {}, std::string(reinterpret_cast<const char*>(b.data()), b.size()));
                         },
                     .all_threads_blocked = [] { return true; },
-                    .describe = [](const engine::Blocked&, BlockedThread&) {},
+                    .describe = [](const life::Blocked&, BlockedThread&) {},
                     .found = [id, found](const Deadlock& d) { found(id, d); }}) {
     engine.set_observer(this);
   }

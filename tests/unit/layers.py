@@ -10,7 +10,8 @@ import sys
 # is an offence, so that no file can leave its guard by moving.
 BASE = ["base"]
 OS = ["base/os", *BASE]
-TRANSPORT = ["transport", "transport/shared", "members", *OS]
+LIFE = ["life", *OS]
+TRANSPORT = ["transport", "transport/shared", "members", *LIFE]
 ENGINE = ["engine", "engine/wait", *TRANSPORT]
 PLANS = ["coll", *BASE]
 EXEC = ["exec", "contract", *PLANS, *ENGINE]
@@ -21,7 +22,7 @@ COMM = ["mpi/comm", *TYPE]
 REQUEST = ["mpi/request", *COMM]
 COLL = ["mpi/coll", "mpi/check", *REQUEST]
 # Of the launcher: a job as data, and what its nodes and the launcher say to each other; who asks.
-DATA = ["launcher/data", "launcher/loop", "launcher/place", *OS]
+DATA = ["launcher/data", "launcher/loop", "launcher/place", *LIFE]
 ASK = ["launcher/daemons", "launcher/node", "launcher/pmix", "launcher/words", *DATA]
 MAY_INCLUDE = {
     "launcher": [*ASK, "launcher/ask", "launcher/family"],
@@ -36,9 +37,10 @@ MAY_INCLUDE = {
     "launcher/ask": ASK,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
             "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",
-            *OS],
+            *LIFE],
     "runtime/base": [],
     "runtime/base/os": BASE,
+    "runtime/life": OS,
     "runtime/members": BASE,
     "runtime/boot": ["members", *OS],
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -55,8 +57,8 @@ MAY_INCLUDE = {
     # them (window_end.hpp).
     "runtime/rma": ["rma/paths", *ENGINE],
     "runtime/rma/paths": ["rma", *ENGINE],
-    "runtime/io": OS,
-    "runtime/io/testing": ["io", *OS],
+    "runtime/io": LIFE,
+    "runtime/io/testing": ["io", *LIFE],
     "runtime/coll": PLANS,
     # exec/ holds what all executions have (execution.hpp), and what makes one of either kind (preparation.hpp).
     "runtime/exec": ["exec/program", "exec/graph", *EXEC],

@@ -74,7 +74,7 @@ Waiter::~Waiter() {
 
 // ---- one wait
 
-Waiter::Wait::Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked& blocked)
+Waiter::Wait::Wait(Waiter& waiter, bool (*done)(void*), void* argument, life::Blocked& blocked)
     : waiter_(waiter), done_(done), argument_(argument), blocked_(blocked) {
   set_limits();
 }
@@ -202,7 +202,7 @@ void Waiter::Wait::sleep(bool listens) {
 
 // ---- who waits
 
-void Waiter::list(Blocked& blocked) {
+void Waiter::list(life::Blocked& blocked) {
   engine_.note_event();
   blocked.listed = true;
   blocked.next = blocked_;
@@ -212,7 +212,7 @@ void Waiter::list(Blocked& blocked) {
   blocked.call = flight::thread();
 }
 
-void Waiter::unlist(Blocked& blocked) {
+void Waiter::unlist(life::Blocked& blocked) {
   engine_.note_event();
   (blocked.previous ? blocked.previous->next : blocked_) = blocked.next;
   if (blocked.next) blocked.next->previous = blocked.previous;

@@ -18,14 +18,10 @@
 #include <vector>
 
 #include "base/engine_owned.hpp"
-#include "engine/condition.hpp"
 #include "engine/wait/alarm.hpp"
 #include "engine/wait/allowance.hpp"
 #include "engine/wait/ownership.hpp"
-
-namespace tutti::flight {
-struct Thread;
-}
+#include "life/blocked.hpp"
 
 namespace tutti::engine {
 
@@ -44,16 +40,6 @@ struct Waiting {
 
   // With more ranks than cores what is awaited cannot come while this one runs.
   bool is_crowded() const { return polls <= 1; }
-};
-
-// A thread in wait_until(). What it needs is asked for only when it has stood still for long.
-struct Blocked {
-  void (*explain)(void* why, Condition& needs) = nullptr;  // nullptr: nobody knows
-  void* why = nullptr;
-  const flight::Thread* call = nullptr;  // what it is in; nullptr: not recorded
-  int thread = 0;                        // the kernel's id of it
-  Blocked *next = nullptr, *previous = nullptr;
-  bool listed = false;  // it has been idle for so long that it sleeps
 };
 
 // Work that must not be done on the progress thread, such as calling a user's function where the
@@ -131,14 +117,14 @@ class Waiter {
   void leave_to_application(Chore& chore) TUTTI_ENGINE_OWNED;
   // It listens to another transport from here on; so do those who sleep.
   void switch_transport(int descriptor) TUTTI_ENGINE_OWNED;
-  const Blocked* blocked() const TUTTI_ENGINE_OWNED { return blocked_; }
+  const life::Blocked* blocked() const TUTTI_ENGINE_OWNED { return blocked_; }
 
   // One thread's wait, from its begin to its end: what it does between two passes of the engine
   // that find nothing.
   class Wait {
    public:
     // `done` is asked with `argument`, also by other threads.
-    Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked& blocked) TUTTI_ENGINE_OWNED;
+    Wait(Waiter& waiter, bool (*done)(void*), void* argument, life::Blocked& blocked) TUTTI_ENGINE_OWNED;
     ~Wait() TUTTI_ENGINE_OWNED {
       if (blocked_.listed) [[unlikely]]
         waiter_.unlist(blocked_);
@@ -179,7 +165,7 @@ class Waiter {
     Waiter& waiter_;
     bool (*const done_)(void*);
     void* const argument_;
-    Blocked& blocked_;
+    life::Blocked& blocked_;
     // For how many passes it polls; after how many it sleeps; where it stops to count; before it pauses.
     int polls_, before_sleep_, longest_, eager_;
     bool is_short_;  // the limits are those of ranks that share a core
@@ -199,8 +185,8 @@ class Waiter {
   friend class ProgressThread;
   using Time = std::chrono::steady_clock::time_point;
 
-  void list(Blocked& blocked) TUTTI_ENGINE_OWNED;
-  void unlist(Blocked& blocked) TUTTI_ENGINE_OWNED;
+  void list(life::Blocked& blocked) TUTTI_ENGINE_OWNED;
+  void unlist(life::Blocked& blocked) TUTTI_ENGINE_OWNED;
   bool shares_core() TUTTI_ENGINE_OWNED;
   bool has_lost_core(Time& last) TUTTI_ENGINE_OWNED;
   bool arm() TUTTI_ENGINE_OWNED;
@@ -233,7 +219,7 @@ class Waiter {
   Wait* asleep_ TUTTI_OWNERS = nullptr;
   std::vector<int> bells_ TUTTI_OWNERS;  // of those who have woken
   std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
-  Blocked* blocked_ TUTTI_OWNERS = nullptr;
+  life::Blocked* blocked_ TUTTI_OWNERS = nullptr;
 
   static constexpr int kTurnsRemembered = 64;
   int turns_ TUTTI_OWNERS = 0;  // takes_turns() remembers so many times more

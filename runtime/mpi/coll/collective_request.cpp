@@ -25,7 +25,7 @@ void CollectiveRequest::start(std::unique_ptr<exec::Execution> execution, Repeat
   execution_->start();
 }
 
-void CollectiveRequest::add_open_needs(engine::Condition& needs) const {
+void CollectiveRequest::add_open_needs(life::Condition& needs) const {
   needs.all();
   execution_->add_needs(needs);
   needs.end();

@@ -46,7 +46,7 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
   Error cancel() override TUTTI_ENGINE_OWNED;
 
  private:
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED;
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED;
   void over() TUTTI_ENGINE_OWNED;
   void end_step() TUTTI_ENGINE_OWNED;
   void leave_execution() TUTTI_ENGINE_OWNED;

@@ -92,7 +92,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
     receive.on_complete = over;
     engine.recv(receive);
     engine.wait_until([&] { return open == 0; },
-                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                      [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                         if (receive.posted) needs.process(processes[before]);
                       });
   }
@@ -113,7 +113,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
     engine.send(send);
   }
   engine.wait_until([&] { return open == 0; },
-                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                    [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                       for (size_t i = 0; i < told; ++i)
                         if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
                     });

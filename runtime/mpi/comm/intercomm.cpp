@@ -56,7 +56,7 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
   engine.recv(receive);
   engine.send(send);
   engine.wait_until([&] { return open == 0; },
-                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                    [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                       if (receive.posted || !send.sent || !send.matched) needs.process(send.peer);
                     });
 }

@@ -94,7 +94,7 @@ bool all_threads_blocked() TUTTI_ENGINE_OWNED {
   Process& p = process();
   if (p.thread_level != MPI_THREAD_MULTIPLE) return true;
   std::vector<int> waiting;
-  for (const engine::Blocked* b = p.engine->blocked(); b; b = b->next) waiting.push_back(b->thread);
+  for (const life::Blocked* b = p.engine->blocked(); b; b = b->next) waiting.push_back(b->thread);
   return contract::none_may_act_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
 }
 

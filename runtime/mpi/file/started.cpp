@@ -75,7 +75,7 @@ class FileRequest final : public Request {
 
   // The exchange that it, or the one whose turn it is, waits for; nothing while that moves bytes of
   // the file.
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     if (!together_ || job_.file->turns.empty()) return void(needs.always());
     const Request* const step = job_.file->turns.front()->step_;
     step ? step->add_needs(needs) : void(needs.always());
@@ -141,7 +141,7 @@ void await_earlier(File& file) {
   if (file.waiting_turns == 0) return;
   const engine::Engine::Guard own(engine_of_process());
   engine_of_process().wait_until([&]() TUTTI_ENGINE_OWNED { return file.turns.empty(); },
-                                 [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                                 [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                                    if (!file.turns.empty()) file.turns.front()->add_needs(needs);
                                  });
 }
@@ -219,7 +219,7 @@ Error end_split(File& file, Function began, const void* buffer, MPI_Status* stat
     const engine::Engine::Guard own(engine_of_process());
     const Request& under_way = *file.split.request;
     engine_of_process().wait_until([&] { return under_way.is_complete(); },
-                                   [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { under_way.add_needs(needs); });
+                                   [&](life::Condition& needs) TUTTI_ENGINE_OWNED { under_way.add_needs(needs); });
   }
   File::Split over = std::exchange(file.split, {});
   over.watchers.tell(true);

@@ -39,7 +39,7 @@ class SendBuffer::Flush final : public Request, public Pooled<SendBuffer::Flush>
   }
 
  private:
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.all();
     for (const Message& message : buffer_.messages_)
       if (message.number < end_) needs.process(message.op.peer);
@@ -95,7 +95,7 @@ void SendBuffer::forget(Position gone) {
 
 void SendBuffer::drain() {
   engine_of_process().wait_until([this]() TUTTI_ENGINE_OWNED { return messages_.empty(); },
-                                 [this](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                                 [this](life::Condition& needs) TUTTI_ENGINE_OWNED {
                                    for (const Message& message : messages_) needs.process(message.op.peer);
                                  });
 }

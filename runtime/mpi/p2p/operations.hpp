@@ -67,7 +67,7 @@ class DoneRequest final : public Request, public Pooled<DoneRequest> {
   DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}
   void fill(MPI_Status& status) const override { proc_null_ ? fill_proc_null(status) : fill_status(status, {}); }
   Error error() const override { return {}; }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
   Error cancel() override TUTTI_ENGINE_OWNED { return {}; }
 
  private:

@@ -43,16 +43,16 @@ Request* HandleOf<Request>::predefined(uintptr_t) {
 
 // ---- what they need
 
-void add_needs(engine::Condition& needs, const SendOperation& op) {
+void add_needs(life::Condition& needs, const SendOperation& op) {
   needs.process(op.peer);
 }
 
-void add_needs(engine::Condition& needs, const RecvOperation& op, const Comm& comm) {
+void add_needs(life::Condition& needs, const RecvOperation& op, const Comm& comm) {
   if (!op.posted) return void(needs.always());  // matched: its bytes are on their way
   add_needs_of_source(needs, op.match.source, comm);
 }
 
-void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm) {
+void add_needs_of_source(life::Condition& needs, int source, const Comm& comm) {
   if (source != MPI_ANY_SOURCE) return void(needs.process(comm.process_of(source)));
   needs.any();  // myself last: another of my threads
   const int sources = comm.remote_size();

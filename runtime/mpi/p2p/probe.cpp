@@ -24,7 +24,7 @@ bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm
   if (look()) return true;
   engine.progress();
   if (blocking)
-    engine.wait_until(look, [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+    engine.wait_until(look, [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
       if (!engine.probe(match)) add_needs_of_source(needs, match.source, comm);
     });
   return blocking || look();

@@ -36,7 +36,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.awaits([&] {
       return op.match.tag == MPI_ANY_TAG ? "a receive with any tag"
                                          : fmt::format("a receive with tag {}", op.match.tag);
@@ -73,7 +73,7 @@ class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
   void fill(MPI_Status& status) const override { fill_status(status, outcome_); }
   Error error() const override { return {}; }
   Error cancel() override TUTTI_ENGINE_OWNED { return {}; }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
  private:
   const engine::Outcome outcome_;
@@ -99,7 +99,7 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
   engine.recv(receive.op);
   if (!receive.done)
     engine.wait_until([&] { return receive.done; },
-                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { add_needs(needs, receive.op, comm); });
+                      [&](life::Condition& needs) TUTTI_ENGINE_OWNED { add_needs(needs, receive.op, comm); });
   if constexpr (strictly) strict->received(comm, source, tag, receive.op.outcome);
   return receive_status(receive.op, comm, type, status);
 }

@@ -45,7 +45,7 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.awaits([&] { return fmt::format("a send with tag {}", op.match.tag); });
     mpi::add_needs(needs, op);
   }
@@ -87,7 +87,7 @@ Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& 
   engine.send(send.op);
   if (!send.done)
     engine.wait_until([&] { return send.done; },
-                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                      [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                         if (!send.done) add_needs(needs, send.op);
                       });
   return error_of(send.op.outcome);

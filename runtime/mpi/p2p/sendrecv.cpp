@@ -58,7 +58,7 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
         return e;
     return error_of(send.outcome);
   }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.all();
     if (sending_) mpi::add_needs(needs, send);
     if (receives_ && receiving_) mpi::add_needs(needs, receive, *comm);
@@ -128,7 +128,7 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
   if (!receive.done) engine.recv(receive.op);
   if (!send.done) engine.send(send.op);
   engine.wait_until([&] { return send.done && receive.done; },
-                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                    [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                       if (!send.done) add_needs(needs, send.op);
                       if (!receive.done) add_needs(needs, receive.op, comm);
                     });
@@ -149,7 +149,7 @@ Error sendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int s
     Engine& engine = engine_of_process();
     const Engine::Guard own(engine);
     engine.wait_until([&] { return pair->is_complete(); },
-                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { pair->add_needs(needs); });
+                      [&](life::Condition& needs) TUTTI_ENGINE_OWNED { pair->add_needs(needs); });
   }
   if (status) pair->fill(*status);
   return pair->error();

@@ -22,7 +22,7 @@ class Nothing final : public Partitioned {
   bool has_arrived(int) const override { return true; }
   bool is_send() const override { return sends_; }
   bool is_over_at_once() const override { return true; }
-  void add_needs(engine::Condition& needs) const override { needs.always(); }
+  void add_needs(life::Condition& needs) const override { needs.always(); }
   void fill(MPI_Status& status) const override { fill_proc_null(status); }
 
  private:

@@ -57,7 +57,7 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
     return false;
   }  // its rounds are, before a partition is ready
 
-  virtual void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED = 0;
+  virtual void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED = 0;
   virtual void fill(MPI_Status& status) const TUTTI_ENGINE_OWNED = 0;
   // `in_pass`: asked in the midst of a pass of the engine, where no other rank can be asked.
   virtual Error error(bool in_pass) const TUTTI_ENGINE_OWNED { return (void)in_pass, Error(); }
@@ -91,7 +91,7 @@ class PartitionedRound final : public Request {
   Error cancel() override TUTTI_ENGINE_OWNED;
 
  private:
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { of_->add_needs(needs); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { of_->add_needs(needs); }
   const std::shared_ptr<Partitioned> of_;
 };
 

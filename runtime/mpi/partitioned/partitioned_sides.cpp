@@ -51,7 +51,7 @@ class Send final : public Partitioned {
   Error ready(int low, int high) override TUTTI_ENGINE_OWNED;
   bool has_arrived(int) const override TUTTI_ENGINE_OWNED { return true; }
   bool is_send() const override { return true; }
-  void add_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     // While partitions are missing, what another thread of this process does.
     needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
     if (left_ > 0)
@@ -147,7 +147,7 @@ class Receive final : public Partitioned {
   Error ready(int, int) override TUTTI_ENGINE_OWNED { return {}; }
   bool has_arrived(int partition) const override TUTTI_ENGINE_OWNED;
   bool is_send() const override { return false; }
-  void add_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+  void add_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.process(given_.comm->process_of(given_.peer));
   }
   void fill(MPI_Status& status) const override TUTTI_ENGINE_OWNED {

@@ -108,7 +108,7 @@ void Connections::end_with(int process, int code) {
 
 // The other side's root says farewell once all of its job have called MPI_Finalize. Which one is that root is not known
 // here: as long as one of them is alive, it may be. The others of this side hear of it by their root.
-void Connections::add_needs(engine::Condition& needs) const {
+void Connections::add_needs(life::Condition& needs) const {
   for (const auto& [context, connection] : connections_) {
     if (connection->over) continue;
     if (connection->lifeline < 0) {
@@ -295,7 +295,7 @@ void part_from_all() {
     if (connections().empty()) return;
     connections().each([](Connection& connection) { say_farewell(connection, kFinalizes); });
     engine.wait_until([]() TUTTI_ENGINE_OWNED { return connections().all_over(); },
-                      [](engine::Condition& needs) TUTTI_ENGINE_OWNED { connections().add_needs(needs); });
+                      [](life::Condition& needs) TUTTI_ENGINE_OWNED { connections().add_needs(needs); });
   }
   std::vector<std::unique_ptr<Connection>> ended;
   {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/engine_owned.hpp"
-#include "engine/condition.hpp"
 #include "engine/wait/poller.hpp"
+#include "life/condition.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::mpi::processes {
@@ -41,7 +41,7 @@ class Connections final : public engine::Poller {
   }
   bool empty() const TUTTI_ENGINE_OWNED { return connections_.empty(); }
   // Who has to act until all are over.
-  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
+  void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED;
   template <class Visit>
   void each(Visit&& visit) TUTTI_ENGINE_OWNED {
     for (auto& [context, connection] : connections_) visit(*connection);

@@ -58,12 +58,12 @@ int active_among(int count, const MPI_Request* requests) {
   return active;
 }
 // Adds what the active requests need, side by side.
-void add_needs_of(int count, const MPI_Request* requests, engine::Condition& needs) TUTTI_ENGINE_OWNED {
+void add_needs_of(int count, const MPI_Request* requests, life::Condition& needs) TUTTI_ENGINE_OWNED {
   for (int i = 0; i < count; ++i)
     if (const Live live = at(requests[i])) live->add_needs(needs);
 }
 auto needs_of_any(int count, const MPI_Request* requests) {
-  return [=](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+  return [=](life::Condition& needs) TUTTI_ENGINE_OWNED {
     needs.any();
     add_needs_of(count, requests, needs);
     needs.end();
@@ -179,7 +179,7 @@ Error wait(MPI_Request* handle, MPI_Status* status) {
           const Live now = at(*handle);
           return now.request != live.request || now->is_complete();
         },
-        [=](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+        [=](life::Condition& needs) TUTTI_ENGINE_OWNED {
           if (const Live now = at(*handle)) now->add_needs(needs);
         });
     if (at(*handle).request != live.request) return taken_by_another_thread();
@@ -254,7 +254,7 @@ Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
     engine.wait_until(advance,
-                      [=](engine::Condition& needs) TUTTI_ENGINE_OWNED { add_needs_of(count, requests, needs); });
+                      [=](life::Condition& needs) TUTTI_ENGINE_OWNED { add_needs_of(count, requests, needs); });
   }
   return complete_all(count, requests, statuses, expected);
 }

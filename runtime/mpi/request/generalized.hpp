@@ -39,7 +39,7 @@ class GeneralizedRequest final : public Request, public Pooled<GeneralizedReques
   Error cancel() override TUTTI_ENGINE_OWNED { return {}; }
 
  private:
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
   const Callbacks callbacks_;
   std::atomic<bool> ended_once_{false};

@@ -63,7 +63,7 @@ void PersistentRequest::fill(MPI_Status& status) const {
   started() ? started()->fill(status) : fill_empty(status);
 }
 
-void PersistentRequest::add_open_needs(engine::Condition& needs) const {
+void PersistentRequest::add_open_needs(life::Condition& needs) const {
   started() ? started()->add_needs(needs) : void(needs.always());
 }
 

@@ -44,7 +44,7 @@ class PersistentRequest final : public Request, public Pooled<PersistentRequest>
   std::shared_ptr<Partitioned> partitioned;
 
  private:
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED;
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED;
 
   const Start start_;
   std::atomic<Request*> started_{nullptr};

@@ -8,8 +8,8 @@
 
 #include "base/engine_owned.hpp"
 #include "base/pooled.hpp"
-#include "engine/condition.hpp"
 #include "engine/matcher.hpp"
+#include "life/condition.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/objects.hpp"
@@ -62,7 +62,7 @@ class Request : public Object {
   virtual Error unheard_error() const TUTTI_ENGINE_OWNED { return error(); }
   bool ended_well() const { return well_ && !watched_; }
   // Whose action it needs to complete, as one term.
-  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED {
+  void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED {
     is_complete() ? void(needs.always()) : add_open_needs(needs);
   }
   // MPI_Cancel.
@@ -96,7 +96,7 @@ class Request : public Object {
 
  private:
   [[gnu::cold]] void forget_watched();
-  virtual void add_open_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED = 0;  // while it is under way
+  virtual void add_open_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED = 0;  // while it is under way
   bool take_from_others();
   [[gnu::cold]] void end_unheard() TUTTI_ENGINE_OWNED;
 
@@ -129,10 +129,10 @@ class Message final : public Object, public Pooled<Message> {
 
 // Whose action a posted operation needs: that of the receiver, the sender, one of all that may
 // send.
-void add_needs(engine::Condition& needs, const engine::SendOperation& send) TUTTI_ENGINE_OWNED;
-void add_needs(engine::Condition& needs, const engine::RecvOperation& receive, const Comm& comm) TUTTI_ENGINE_OWNED;
+void add_needs(life::Condition& needs, const engine::SendOperation& send) TUTTI_ENGINE_OWNED;
+void add_needs(life::Condition& needs, const engine::RecvOperation& receive, const Comm& comm) TUTTI_ENGINE_OWNED;
 // The same of a probe.
-void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm);
+void add_needs_of_source(life::Condition& needs, int source, const Comm& comm);
 
 // What a receive's or a send's outcome says, in the standard's terms.
 void fill_status(MPI_Status& status, const engine::Outcome& outcome);

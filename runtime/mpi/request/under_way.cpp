@@ -12,7 +12,7 @@ void await_communication(Comm& comm) {
   const Ref<Comm> mine(&comm);
   const engine::Engine::Guard own(engine);
   engine.wait_until([&]() TUTTI_ENGINE_OWNED { return comm.under_way == 0; },
-                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                    [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                       engine.matcher().each_posted([&](const engine::RecvOperation& receive) TUTTI_ENGINE_OWNED {
                         if (receive.match.context == comm.context()) add_needs(needs, receive, comm);
                       });

@@ -166,7 +166,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
                    "standard, section 12.3.5)");
   }
   HasErrhandler& raises_on() const override { return *window_; }
-  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
  private:
   const Ref<Window> window_;

@@ -17,8 +17,8 @@
 namespace tutti::mpi::one_sided {
 namespace {
 
-using engine::Condition;
 using engine::Engine;
+using life::Condition;
 using rma::Epochs;
 using rma::kAll;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/condition.hpp"
+#include "life/condition.hpp"
 
 #include "base/bytes.hpp"
 
-namespace tutti::engine {
+namespace tutti::life {
 
 void Condition::write(Bytes& to) const {
   put(to, static_cast<uint32_t>(nodes_.size()));
@@ -45,4 +45,4 @@ bool Condition::read(std::span<const std::byte>& from) {
   return get_text(from, lacking_) && get_text(from, awaited_) && get(from, awaited_count_);
 }
 
-}  // namespace tutti::engine
+}  // namespace tutti::life

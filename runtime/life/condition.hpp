@@ -2,7 +2,8 @@
 // Whose action a blocked call needs: a formula of ANDs and ORs over processes, asked for only when
 // a rank has stood still for long. A leaf is either a process, one of whose threads has to make a
 // call, or a collective under way at a process, which goes on without any thread's help.
-// Data alone: what it means that all of a set wait for each other is contract/deadlock.hpp's.
+// Data alone: who is asked for one is blocked.hpp's, what it means that all of a set wait for each other
+// contract/deadlock.hpp's.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tutti::engine {
+namespace tutti::life {
 
 // The calls of one collective, or, with context 0, the process' threads.
 struct Actor {
@@ -142,13 +143,4 @@ class Condition {
   uint32_t awaited_count_ = 0;
 };
 
-// Something that goes on while no thread waits for it: a collective.
-struct UnderWay {
-  // Adds whose action it needs next, side by side.
-  void (*explain)(const UnderWay&, Condition& needs) = nullptr;
-  uint64_t context = 0;
-  uint32_t serial = 0;
-  UnderWay *next = nullptr, *previous = nullptr;
-};
-
-}  // namespace tutti::engine
+}  // namespace tutti::life
