@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/engine.hpp"
-#include "engine/listener.hpp"
 
 namespace tutti::engine {
 namespace {
@@ -57,7 +56,7 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
              .bytes = header.bytes,
              .sent_bytes = header.bytes,
              .pattern = header.pattern};
-  tell(header, Happening::message_matched, helper_drives());
+  tell(header, life::Happening::message_matched);
   waiter_.stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
   const bool asked = over_at_once(pending() > 0 ? kTakenAmongOthers : kTakenAlone);

@@ -11,7 +11,6 @@
 
 #include "base/log.hpp"
 #include "base/os/late_word.hpp"
-#include "engine/listener.hpp"
 
 namespace tutti::engine {
 namespace {
@@ -201,7 +200,7 @@ bool Engine::receive_unexpected(RecvOperation& op) {
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
   ++pending_;
   op.posted = false;
-  tell(message->header, Happening::message_matched, helper_drives());
+  tell(message->header, life::Happening::message_matched);
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
   satisfy(op, {message->header, message->data(), message->rendezvous});
 }
@@ -231,6 +230,11 @@ void Engine::cancel(SendOperation& op) {
 }
 
 // ---- arrivals
+
+void Engine::tell_sinks(const Header& header, life::Happening what) const {
+  if (is_hidden(header.context)) return;
+  life::tell({what, helper_drives(), header.source, header.tag, header.context, header.bytes});
+}
 
 inline void Engine::complete(Operation& op) {
   --pending_;
@@ -269,10 +273,10 @@ inline void Engine::complete(Operation& op) {
 [[gnu::always_inline]] inline void Engine::receive_message(const Arrival& arrival) {
   if (is_hidden(arrival.header.context) && observed(arrival)) return;
   if (RecvOperation* receive = matcher_.match(arrival.header)) {
-    tell(arrival.header, Happening::message_matched, helper_drives());
+    tell(arrival.header, life::Happening::message_matched);
     return satisfy(*receive, arrival);
   }
-  tell(arrival.header, Happening::message_unexpected, helper_drives());
+  tell(arrival.header, life::Happening::message_unexpected);
   ++events_;
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;

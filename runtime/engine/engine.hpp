@@ -24,6 +24,7 @@
 #include "engine/wait/poller.hpp"
 #include "engine/wait/waiter.hpp"
 #include "life/blocked.hpp"
+#include "life/sinks.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::engine {
@@ -272,6 +273,12 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation) TUTTI_ENGINE_OWNED;
   void send_progressed(SendOperation& operation) TUTTI_ENGINE_OWNED;
   void complete(Operation& operation) TUTTI_ENGINE_OWNED;
+  // Of a message: to whoever listens.
+  void tell(const transport::Header& header, life::Happening what) const TUTTI_ENGINE_OWNED {
+    if (life::is_wanted(what)) [[unlikely]]
+      tell_sinks(header, what);
+  }
+  [[gnu::cold]] void tell_sinks(const transport::Header& header, life::Happening what) const TUTTI_ENGINE_OWNED;
   void begin_pass() TUTTI_ENGINE_OWNED { waiter_.begin_pass(); }
   struct Copied;
   bool send_copy(SendOperation& operation) TUTTI_ENGINE_OWNED;

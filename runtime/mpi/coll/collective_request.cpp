@@ -21,7 +21,7 @@ void CollectiveRequest::start(std::unique_ptr<exec::Execution> execution, Repeat
                                 TUTTI_ENGINE_OWNED { static_cast<CollectiveRequest*>(done.owner)->over(); };
   begin();
   if (contract::Ledger* ledger = execution_->channel().ledger) ledger->add(*this);
-  tell(*comm, engine::Happening::collective_begun);
+  tell(*comm, life::Happening::collective_begun);
   execution_->start();
 }
 
@@ -57,13 +57,13 @@ void CollectiveRequest::over() {
   if (new_ && new_->over) return end_step();
   const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
   if (well) leave_execution();
-  tell(*comm, engine::Happening::collective_ended);
+  tell(*comm, life::Happening::collective_ended);
   finish(well);
 }
 
 void CollectiveRequest::end_step() {
   new_->over(error());
-  tell(*comm, engine::Happening::collective_ended);
+  tell(*comm, life::Happening::collective_ended);
   finish(true);
 }
 

@@ -57,10 +57,6 @@ Error outcome_of(const exec::Execution& execution) {
   return failure(execution.mpi_class, "a message of the collective could not be carried");
 }
 
-void tell(const Comm& comm, engine::Happening what) {
-  engine::tell_listener({.what = what, .context = comm.context()});
-}
-
 Error settle(const engine::Channel& channel) {
   const contract::Ledger& ledger = *channel.ledger;
   channel.engine->wait_until([&]() TUTTI_ENGINE_OWNED { return !ledger.suspected(); });
@@ -95,9 +91,9 @@ Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const Call& call) {
 Error run(Comm& comm, exec::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   const Inside inside(ledger, note_serial(comm.hidden));
-  tell(comm, engine::Happening::collective_begun);
+  tell(comm, life::Happening::collective_begun);
   execution.run();
-  tell(comm, engine::Happening::collective_ended);
+  tell(comm, life::Happening::collective_ended);
   if (ledger && ledger->disturbed()) [[unlikely]]
     return end_disturbed(comm, execution);
   return outcome_of(execution);

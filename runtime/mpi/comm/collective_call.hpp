@@ -9,7 +9,7 @@
 #include "base/engine_owned.hpp"
 #include "base/flight.hpp"
 #include "coll/call.hpp"
-#include "engine/listener.hpp"
+#include "life/sinks.hpp"
 #include "mpi/comm/comm.hpp"
 
 namespace tutti::exec {
@@ -35,7 +35,10 @@ Error settle_first(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 [[gnu::cold]] Error settle(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 // For the flight record: the call that this thread is in is the channel's next.
 const flight::CallRecord* note_serial(const engine::Channel& channel);
-void tell(const Comm& comm, engine::Happening what) TUTTI_ENGINE_OWNED;
+inline void tell(const Comm& comm, life::Happening what) TUTTI_ENGINE_OWNED {
+  if (life::is_wanted(what)) [[unlikely]]
+    life::tell({.what = what, .context = comm.context()});
+}
 // An execution of a new call; an error if it is refused.
 Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call) TUTTI_ENGINE_OWNED;
 // Runs what is prepared, to its end.

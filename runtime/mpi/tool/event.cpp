@@ -12,7 +12,7 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/listener.hpp"
+#include "life/sinks.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/tool/api_tool.hpp"
@@ -21,11 +21,11 @@
 namespace tutti::mpi::tool {
 namespace {
 
-using engine::Happened;
+using life::Event;
 
 constexpr int kNone = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
 constexpr EventType kEvents[] = {
-    // in the order of engine::Happening, twice: on all communicators, and on one
+    // in the order of life::Happening, twice: on all communicators, and on one
     {"messages.matched", "A message on a communicator has met its receive", kNone},
     {"messages.unexpected", "A message on a communicator has come that no receive waits for", kNone},
     {"collectives.begun", "A collective call has begun in this process", kNone},
@@ -35,7 +35,9 @@ constexpr EventType kEvents[] = {
     {"collectives.begun_of_comm", "A collective call on this communicator has begun in this process", kComm},
     {"collectives.ended_of_comm", "A collective call on this communicator has ended in this process", kComm},
 };
-constexpr size_t kEventCount = std::size(kEvents), kHappenings = kEventCount / 2;
+using life::kHappenings;
+constexpr size_t kEventCount = std::size(kEvents);
+static_assert(kEventCount == 2 * kHappenings);
 
 // What an event tells, as it is copied.
 struct Facts {
@@ -66,10 +68,11 @@ struct Registration {
   Ref<Comm> comm;                           // of which alone it hears; of an event that is bound
   std::array<Callback, kLevels> callbacks;  // by level of safety
   MPI_T_event_dropped_cb_function* dropped_handler = nullptr;
-  bool hears(const Happened& happened) const {
-    return event % kHappenings == static_cast<size_t>(happened.what) &&
-           (!comm || comm->context() == (happened.context & ~uint64_t{1}));
+  bool has_callback() const {
+    return std::ranges::any_of(callbacks, [](const Callback& c) { return c.function != nullptr; });
   }
+  life::Happening what() const { return static_cast<life::Happening>(event % kHappenings); }
+  bool hears(const Event& told) const { return what() == told.what && (!comm || comm->context() == told.context); }
   MPI_Count untold = 0;  // events that were dropped, and of which the handler has not heard
 };
 constexpr MPI_T_cb_safety kSafety[Registration::kLevels] = {MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED,
@@ -84,18 +87,44 @@ Error bad_safety(MPI_T_cb_safety safety) {
   return failure(MPI_T_ERR_INVALID, "{} is no level of safety (argument cb_safety)", static_cast<int>(safety));
 }
 
-// Who hears of events, and how many there were. It lives as long as the process, because this interface may be used
-// before MPI_Init and behind MPI_Finalize.
-struct Audience {
-  Handles<Registration> registrations TUTTI_GUARDED_BY(mutex());
-  std::atomic<bool> counts{false}, tells{false};
-  // By event; missed: those that came while another thread was in this interface.
-  std::array<std::atomic<MPI_Count>, kHappenings> missed{};
-  std::array<std::atomic<uint64_t>, kHappenings> counted{};
+// How many there were of each.
+class Counts final : public life::Sink {
+ public:
+  uint64_t of(size_t happening) const { return counted_[happening]; }
+
+ private:
+  void hears(const Event& event) override TUTTI_ENGINE_OWNED { ++counted_[static_cast<size_t>(event.what)]; }
+  std::array<std::atomic<uint64_t>, kHappenings> counted_{};
 };
-Audience& audience() {
-  static auto& only = *new Audience;
+
+// The tools' callbacks, which hear of events one after the other.
+class Audience final : public life::Sink {
+ public:
+  Handles<Registration> registrations TUTTI_GUARDED_BY(mutex());
+  void listen_as_wanted() TUTTI_REQUIRES(mutex()) {
+    life::Happenings wanted = 0;
+    for (const Registration* r : registrations.all())
+      if (r->dropped_handler || r->has_callback()) wanted |= life::bit(r->what());
+    listen(wanted);
+  }
+
+ private:
+  void hears(const Event& event) override TUTTI_ENGINE_OWNED;
+  // By event: those that came while another thread was in this interface.
+  std::array<std::atomic<MPI_Count>, kHappenings> missed_{};
+};
+
+// Both live as long as the process, because this interface may be used before MPI_Init and behind MPI_Finalize.
+struct Listeners {
+  Audience audience;
+  Counts counts;
+};
+Listeners& listeners() {
+  static auto& only = *new Listeners;
   return only;
+}
+Audience& audience() {
+  return listeners().audience;
 }
 
 // The one that this thread is telling.
@@ -122,38 +151,23 @@ void tell(Registration& registration, Instance& instance, int needed) {
   ++registration.untold;
 }
 
-// With the engine owned.
-void hear(const Happened& happened) {
-  Audience& a = audience();
-  if (a.counts) ++a.counted[static_cast<size_t>(happened.what)];
-  if (!a.tells || in_event()) return;  // what a callback does itself
-  const bool message =
-      happened.what == engine::Happening::message_matched || happened.what == engine::Happening::message_unexpected;
-  Instance instance{{message ? happened.source : -1, message ? happened.tag : -1, happened.bytes,
-                     static_cast<MPI_Count>(happened.context)},
-                    now()};
+void Audience::hears(const Event& event) {
+  if (in_event()) return;  // what a callback does itself
+  Instance instance{{event.source, event.tag, event.bytes, static_cast<MPI_Count>(event.context)}, now()};
   // A thread that holds the mutex may wait for the engine; whatever else happens is dropped then.
-  std::atomic<MPI_Count>& missed_ones = a.missed[static_cast<size_t>(happened.what)];
+  std::atomic<MPI_Count>& missed_ones = missed_[static_cast<size_t>(event.what)];
   if (!mutex().try_lock()) return void(++missed_ones);
   const Lock lock(mutex(), std::adopt_lock);
   const MPI_Count dropped = missed_ones.exchange(0);
   telling() = &instance;
-  const int needed = happened.by_helper || current.concurrent_calls ? 2 : 1;
-  const std::set<Registration*> all = a.registrations.all();  // a callback may free its own
+  const int needed = event.by_helper || current.concurrent_calls ? 2 : 1;
+  const std::set<Registration*> all = registrations.all();  // a callback may free its own
   for (Registration* r : all)
-    if (a.registrations.find(r) && r->hears(happened)) {
+    if (registrations.find(r) && r->hears(event)) {
       r->untold += dropped;
       tell(*r, instance, needed);
     }
   telling() = nullptr;
-}
-
-void listen_if_needed() TUTTI_REQUIRES(mutex()) {
-  Audience& a = audience();
-  a.tells = std::ranges::any_of(a.registrations.all(), [](const Registration* r) {
-    return r->dropped_handler || std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
-  });
-  engine::listener.store(a.tells || a.counts ? hear : nullptr, std::memory_order_release);
 }
 
 Error find(MPI_T_event_instance handle, Instance*& found) {
@@ -173,11 +187,10 @@ bool in_event() {
 }
 
 void count_events(bool on) {
-  audience().counts = on;
-  listen_if_needed();
+  listeners().counts.listen(on ? life::kEvery : 0);
 }
 uint64_t events_counted(size_t happening) {
-  return audience().counted[happening];
+  return listeners().counts.of(happening);
 }
 
 std::span<const EventType> event_types() {
@@ -260,7 +273,7 @@ Error t_event_register_callback(MPI_T_event_registration event_registration, MPI
   const int level = level_of(cb_safety);
   if (level < 0) return bad_safety(cb_safety);
   found->callbacks[static_cast<size_t>(level)] = {event_cb_function, user_data};  // NULL takes it away
-  listen_if_needed();
+  audience().listen_as_wanted();
   return {};
 }
 
@@ -290,7 +303,7 @@ Error t_event_handle_free(MPI_T_event_registration event_registration, void* use
     if (Error e = find(event_registration, found)) return e;
     if (!in_event()) {
       audience().registrations.remove(found);
-      listen_if_needed();
+      audience().listen_as_wanted();
     } else {
       return failure(MPI_T_ERR_NOT_SUPPORTED, "a registration is not freed in a callback of an event");
     }
@@ -305,7 +318,7 @@ Error t_event_set_dropped_handler(MPI_T_event_registration event_registration,
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
   found->dropped_handler = dropped_cb_function;
-  listen_if_needed();
+  audience().listen_as_wanted();
   return {};
 }
 

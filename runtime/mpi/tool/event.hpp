@@ -12,7 +12,7 @@ namespace tutti::mpi::tool {
 // This thread is in a tool's callback, which was called with the engine owned.
 bool in_event();
 
-// Events are counted from now on, or no more; and how many of them there were, in the order of engine::Happening.
+// Events are counted from now on, or no more; and how many of them there were, in the order of life::Happening.
 void count_events(bool on) TUTTI_REQUIRES(mutex());
 uint64_t events_counted(size_t happening);
 
