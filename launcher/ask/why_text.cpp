@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -83,21 +84,33 @@ std::string elsewhere_text(const ElsewhereView& other, const JobNames& jobs) {
   return fmt::format("rank {} of {}", other.rank, name == jobs.end() ? "another job" : "job " + name->second);
 }
 
+// Whom the ranks of a group wait for, all of them together: "ranks 1, 4", "some of ranks 1 to 12 and more".
+std::string awaited_text(const Group& group, const JobNames& jobs) {
+  std::set<int> awaited;
+  std::set<std::string> elsewhere;
+  bool some = false, more = false;
+  for (const RankView* member : group.members) {
+    awaited.insert(member->waits_for.begin(), member->waits_for.end());
+    for (const ElsewhereView& other : member->waits_elsewhere) elsewhere.insert(elsewhere_text(other, jobs));
+    some |= member->waits_for_some;
+    more |= member->waits_for_count > std::ssize(member->waits_for) + std::ssize(member->waits_elsewhere);
+  }
+  const bool several = awaited.size() + elsewhere.size() > 1 || more;
+  std::string text = awaited.empty() ? "" : ranks_text({awaited.begin(), awaited.end()});
+  for (const std::string& other : elsewhere) text += (text.empty() ? "" : ", ") + other;
+  if (text.empty()) return text;
+  return (some && several ? "some of " : "") + text + (more ? " and more" : "");
+}
+
 std::string group_text(const Group& group, bool odd, bool several_hosts, const JobNames& jobs) {
   double least = 1e99, most = -1;
   bool exact = true;
-  std::vector<int> awaited;
-  std::set<std::string> elsewhere;
   for (const RankView* member : group.members) {
     const double seconds = static_cast<double>(member->milliseconds) / 1e3;
     if (seconds >= 0) least = std::min(least, seconds);
     most = std::max(most, seconds);
     exact = exact && member->exact;
-    awaited.insert(awaited.end(), member->waits_for.begin(), member->waits_for.end());
-    for (const ElsewhereView& other : member->waits_elsewhere) elsewhere.insert(elsewhere_text(other, jobs));
   }
-  std::ranges::sort(awaited);
-  awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   std::string text = fmt::format("  {}: {}", ranks_text(group.ranks()), group.what);
   if (most >= 0) {
     const std::string range =
@@ -107,9 +120,7 @@ std::string group_text(const Group& group, bool odd, bool several_hosts, const J
     else if (!group.members[0]->call.empty())
       text += fmt::format(", {}{} ago", exact ? "" : "less than ", range);
   }
-  std::string others = awaited.empty() ? "" : ranks_text(awaited);
-  for (const std::string& other : elsewhere) others += (others.empty() ? "" : ", ") + other;
-  if (!others.empty()) text += "; waiting for " + others;
+  if (const std::string others = awaited_text(group, jobs); !others.empty()) text += "; waiting for " + others;
   if (several_hosts) text += "; on " + hosts_text(group);
   if (odd && group.members.size() == 1) text += fmt::format(" (process {})", group.members[0]->pid);
   text += '\n';
@@ -193,7 +204,7 @@ std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
         "state\":\"{}\",\"kernel\":{},"
         "\"state\":\"{}\",\"call\":{},\"place\":{},\"communicator\":{},\"milliseconds\":{},"
         "\"exact\":{},\"waits_"
-        "for\":[{}],\"waits_elsewhere\":[{}],"
+        "for\":[{}],\"waits_elsewhere\":[{}],\"waits_for_some\":{},"
         "\"file\":{},\"latest\":[{}]}}",
         text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid, json_text(r.program),
         r.process_state, json_text(r.kernel),
@@ -203,7 +214,7 @@ std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
         : r.looks           ? "asking"
                             : "outside",
         json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact, awaited, elsewhere,
-        json_text(r.file), latest);
+        r.waits_for_some, json_text(r.file), latest);
   }
   return text + "\n]\n";
 }

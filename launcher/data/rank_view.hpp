@@ -38,7 +38,8 @@ struct RankView {
   int64_t milliseconds = -1;     // in the call, or since the latest; -1: not known
   bool exact = true;             // false: at most so long
   std::vector<int> waits_for;    // ranks of MPI_COMM_WORLD, if known
-  int waits_for_count = 0;
+  int waits_for_count = 0;       // of all, also those that are not listed
+  bool waits_for_some = false;   // the action of some of them may do
   std::vector<ElsewhereView> waits_elsewhere;
   std::string file;                 // what its threads are at with files; empty: nothing
   std::vector<std::string> latest;  // calls, the latest first

@@ -378,6 +378,7 @@ void fields(Archive& a, RankView& v) {
   a(v.exact);
   a(v.waits_for);
   a(v.waits_for_count);
+  a(v.waits_for_some);
   a(v.waits_elsewhere);
   a(v.file);
   a(v.latest);

@@ -128,6 +128,7 @@ void describe(const Record& record, const flight::Thread& thread, const flight::
   view.communicator = view.looks ? "" : comm_text(record, now.context);
   view.waits_for_count = view.inside ? thread.waits_for_count : 0;
   if (view.waits_for_count == 0) return;
+  view.waits_for_some = thread.waits_for_some;
   for (int i = 0; i < std::min(view.waits_for_count - thread.elsewhere_count, flight::kWaitsFor); ++i)
     view.waits_for.push_back(thread.waits_for[i]);
   for (int i = 0; i < thread.elsewhere_count; ++i)

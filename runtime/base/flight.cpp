@@ -170,13 +170,14 @@ void waits() {
   if (t && t->inside && get(t->call->stamp) == 0) set(t->call->stamp, clock_now());
 }
 
-void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others) {
+void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others, bool some) {
   Thread* t = thread();
   if (!t) return;
   for (int i = 0; i < std::min(count, kWaitsFor); ++i) set(t->waits_for[i], processes[i]);
   others = std::min(others, kElsewhere);
   for (int i = 0; i < others; ++i) copy(t->elsewhere[i], elsewhere[i]);
   set(t->elsewhere_count, others);
+  set(t->waits_for_some, some);
   set(t->waits_for_count, count + others);
 }
 
@@ -241,7 +242,7 @@ bool make_sound(Record& copy) {
   for (Thread& thread : copy.threads) {
     thread.call = nullptr;
     // A bool that is neither 0 nor 1 is none, and a rank of nobody cannot be waited for.
-    for (bool* each : {&thread.used, &thread.inside}) {
+    for (bool* each : {&thread.used, &thread.inside, &thread.waits_for_some}) {
       const uint8_t byte = *reinterpret_cast<const uint8_t*>(each);
       *each = byte != 0;
     }

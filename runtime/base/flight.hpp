@@ -76,8 +76,9 @@ struct alignas(64) Thread {
   uint64_t looks_caller = 0;
   uint16_t looks_function = 0;
   bool used = false;
-  int32_t id = 0;         // of the kernel
-  uint64_t returned = 0;  // the clock when the latest stamped call returned
+  bool waits_for_some = false;  // of those below: the action of some of them may do
+  int32_t id = 0;               // of the kernel
+  uint64_t returned = 0;        // the clock when the latest stamped call returned
   // What the call waits for, once it has waited long: process ids.
   int32_t waits_for_count = 0;  // may exceed what is listed
   int32_t waits_for[kWaitsFor] = {};
@@ -120,7 +121,7 @@ struct Record {
 static_assert(sizeof(Record) < 64 << 10);
 // Record::phase. Between MPI_Init and MPI_Finalize, behind it, and at the end of MPI_Init for a debugger.
 inline constexpr int32_t kRuns = 1, kFinalized = 2, kAwaitsDebugger = 3;
-inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '3'};
+inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '4'};
 inline constexpr const char* kMemoryName = "tutti-flight-record";
 
 // A field that others may read, or write, at any time.
@@ -301,8 +302,8 @@ inline void look(uint16_t function, const void* caller) {
 
 // The call waits, and has for a while: the first time the clock is read.
 void waits();
-// For whom, if that is known: for so many of its own job, and of other ones.
-void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others);
+// For whom, if that is known: for so many of its own job, and of other ones; for all of them, or for some.
+void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others, bool some);
 
 void comm_made(const CommRecord& comm);
 void comm_named(uint64_t context, std::string_view name);

@@ -19,8 +19,9 @@ namespace {
 
 using transport::Header;
 
-constexpr size_t kMostAwaited = 16;  // asked at a time by one that waits
-constexpr std::chrono::nanoseconds kShownAfter = std::chrono::milliseconds(50);
+constexpr size_t kMostAsked = 16;  // at a time by one that waits
+// Whom a call waits for: after so long, and anew while it lasts.
+constexpr std::chrono::milliseconds kShownAfter{50}, kShownAgain{100};
 
 size_t cache_place(uint64_t context) {
   return (context * 0x9e3779b97f4a7c15u) >> 61;
@@ -284,11 +285,12 @@ void Checker::take_details(const Header& header, const std::byte* data) {
 
 // ---- waits that last
 
-void Checker::waits(std::chrono::nanoseconds since) {
+void Checker::waits(life::Blocked& blocked, std::chrono::nanoseconds since) {
   flight::waits();
   if (!cases_.empty()) advance();
   standstill_.look();
   if (since < kShownAfter) return;
+  if (since >= blocked.told_again) show_awaited(blocked, since);
   ask_those_awaited(since);
 }
 
@@ -304,48 +306,46 @@ void Checker::compare_unexpected() {
   for (const auto& [ledger, serial, rank, word] : found) ledger->differs(serial, rank, word);
 }
 
-// The processes of other jobs that this thread needs, by whatever call: some of them.
-std::vector<flight::Elsewhere> Checker::awaited_elsewhere() const {
-  std::vector<flight::Elsewhere> names;
-  const Others& others = hooks_.others;
-  if (!others.are_there || !others.are_there()) return names;
-  for (const life::Blocked* b = engine_.blocked(); b; b = b->next) {
-    if (b->call != flight::thread() || !b->explain) continue;
-    life::Condition needs;
-    b->explain(b->why, needs);
-    needs.each_actor([&](const life::Actor& actor) {
-      if (actor.process < others.job_size || names.size() >= flight::kElsewhere) return;
-      const Name name = others.name_of(actor.process);
-      const flight::Elsewhere one{name.job, name.rank};
-      if (std::ranges::find(names, one) == names.end()) names.push_back(one);
-    });
+// For `tutti why`: whom this thread's call waits for, which the call itself says. The answer may be long, of a receive
+// from any of very many ranks: so it is given a hundredth of the time.
+void Checker::show_awaited(life::Blocked& blocked, std::chrono::nanoseconds since) const {
+  const Clock::time_point begin = Clock::now();
+  life::Condition needs;
+  blocked.add_needs(needs);
+  const auto [processes, some] = life::awaited(needs, engine_.process(), engine_.under_way());
+  const auto foreign = std::ranges::lower_bound(processes, hooks_.others.job_size);
+  std::vector<flight::Elsewhere> elsewhere;
+  for (auto each = foreign; each != processes.end() && hooks_.others.name_of; ++each) {
+    if (elsewhere.size() == flight::kElsewhere) break;
+    const Name name = hooks_.others.name_of(*each);
+    elsewhere.push_back({name.job, name.rank});
   }
-  return names;
+  flight::waits_for(processes.data(), static_cast<int>(foreign - processes.begin()), elsewhere.data(),
+                    static_cast<int>(elsewhere.size()), some);
+  const auto pause = std::max<std::chrono::nanoseconds>(kShownAgain, (Clock::now() - begin) * 100);
+  blocked.told_again = std::chrono::ceil<decltype(blocked.told_again)>(since + pause);
 }
 
+// Of the collectives under way here: whether those that they wait for are in the same calls. Who answers has started
+// another one perhaps, and sends nothing that would be compared.
 void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
-  std::set<std::tuple<int, uint64_t, uint32_t>> awaited;  // process, context, serial
-  std::set<int32_t> shown;
-  const auto add = [&](const engine::Match& m) TUTTI_ENGINE_OWNED {
-    if (!engine::is_hidden(m.context)) return;  // a user's receives: the deadlock detector's
-    Ledger* ledger = find(m.context);
-    if (!ledger || m.source < 0 || m.source >= ledger->channel_.size()) return;
-    const int process = ledger->channel_.process_of(m.source);
-    shown.insert(process);
-    if (awaited.size() < kMostAwaited) awaited.emplace(process, m.context, m.serial);
-  };
-  engine_.matcher().each_posted([&](const engine::RecvOperation& receive) TUTTI_ENGINE_OWNED { add(receive.match); });
-  engine_.pollers().each_awaited(add);
-  const std::vector<int32_t> list(shown.begin(), shown.lower_bound(hooks_.others.job_size));
-  const std::vector<flight::Elsewhere> elsewhere = awaited_elsewhere();
-  flight::waits_for(list.data(), static_cast<int>(list.size()), elsewhere.data(), static_cast<int>(elsewhere.size()));
   // Whoever comes later asks as well, so that an early question need not be repeated soon; and each
   // costs those asked some sleep.
   if (since < asked_at_) asked_at_ = {};
   if (since < std::max(options_.ask_after, asked_at_ * 2)) return;
   asked_at_ = since;
   compare_unexpected();
-  for (const auto& [process, context, serial] : awaited) send(process, control(Control::ask, context, serial));
+  std::set<std::tuple<int, uint64_t, uint32_t>> asked;  // process, context, serial
+  for (const life::UnderWay* each = engine_.under_way(); each && asked.size() < kMostAsked; each = each->next) {
+    life::Condition needs;
+    each->add_needs(needs);
+    needs.each_actor([&](const life::Actor& actor) {
+      if (actor.is_process() || actor.process == engine_.process() || asked.size() == kMostAsked) return;
+      asked.emplace(actor.process, actor.context, actor.serial);
+    });
+  }
+  for (const auto& [process, context, serial] : asked)
+    if (find(context)) send(process, control(Control::ask, context, serial));
 }
 
 void Checker::take_answer(const Header& header) {

@@ -122,7 +122,7 @@ class Checker final : public engine::Observer {
   // Observer
   void arrived(const transport::Header& header) override TUTTI_ENGINE_OWNED;
   void told(const transport::Header& header, const std::byte* data) override TUTTI_ENGINE_OWNED;
-  void waits(std::chrono::nanoseconds since) override TUTTI_ENGINE_OWNED;
+  void waits(life::Blocked& blocked, std::chrono::nanoseconds since) override TUTTI_ENGINE_OWNED;
 
   Ledger* find(uint64_t context) TUTTI_ENGINE_OWNED;
   Trace& trace() TUTTI_ENGINE_OWNED { return trace_; }
@@ -183,9 +183,9 @@ class Checker final : public engine::Observer {
   void take_answer(const transport::Header& header) TUTTI_ENGINE_OWNED;
   Side own_state(uint64_t context, uint32_t serial) TUTTI_ENGINE_OWNED;
   Side own_side(uint64_t context, uint32_t serial) TUTTI_ENGINE_OWNED;
+  void show_awaited(life::Blocked& blocked, std::chrono::nanoseconds since) const TUTTI_ENGINE_OWNED;
   void ask_those_awaited(std::chrono::nanoseconds since) TUTTI_ENGINE_OWNED;
   void compare_unexpected() TUTTI_ENGINE_OWNED;
-  std::vector<flight::Elsewhere> awaited_elsewhere() const TUTTI_ENGINE_OWNED;
 
   engine::Engine& engine_;
   const CheckOptions options_;

@@ -44,7 +44,6 @@ struct Others {
   // What every process understands, and the number of one here; -1: it is not known.
   Name (*name_of)(int process) = nullptr;
   int (*number_of)(const Name& name) = nullptr;
-  bool (*are_there)() = nullptr;                  // is any of them known?
   std::string (*text_of)(int process) = nullptr;  // "rank 2 of another job on node3"
 };
 

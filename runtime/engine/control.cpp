@@ -37,7 +37,6 @@ class HeldBack final : public Poller {
     engine_.send_control(to_, header_, std::move(bytes_));
     return true;
   }
-  bool awaits(Match&) const override TUTTI_ENGINE_OWNED { return false; }
 
  private:
   Engine& engine_;

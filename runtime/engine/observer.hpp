@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who looks on while the engine works: the contract checker (contract/), of which the engine knows
-// no more than this. All calls come from whoever drives it, the progress thread too. An observer may send control messages to others of its kind.
+// no more than this. All calls come from whoever drives it, the progress thread too. An observer may send control
+// messages to others of its kind. It is always on; what tools want to hear of is life/event.hpp's.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <cstdint>
 
 #include "base/engine_owned.hpp"
+#include "life/blocked.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::engine {
@@ -26,9 +28,9 @@ class Observer {
   virtual void arrived(const transport::Header& header) TUTTI_ENGINE_OWNED = 0;
   // A control message of another process. `data` holds header.bytes.
   virtual void told(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED = 0;
-  // A thread has nothing to do and is about to sleep; it was for the first time in this wait so long
-  // ago. Comes again while the wait lasts, at least ten times a second.
-  virtual void waits(std::chrono::nanoseconds since) TUTTI_ENGINE_OWNED = 0;
+  // The calling thread has nothing to do in this call and is about to sleep; it was for the first time in this wait so
+  // long ago. Comes again while the wait lasts, at least ten times a second.
+  virtual void waits(life::Blocked& blocked, std::chrono::nanoseconds since) TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~Observer() = default;

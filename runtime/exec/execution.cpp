@@ -96,11 +96,6 @@ void Execution::admit_late() {
 
 // ---- what it waits for
 
-bool Execution::awaits(engine::Match& what) const {
-  const Step* const step = is_late() ? nullptr : standing_at();
-  return step && rounds_.awaits(*step, what);
-}
-
 void Execution::add_needs(life::Condition& needs) const {
   if (!running()) return;
   if (is_late())

@@ -110,7 +110,6 @@ class Execution : private engine::Poller, private life::UnderWay, private Messag
   virtual const Step* standing_at() const TUTTI_ENGINE_OWNED = 0;
   // Something has become possible, or it is abandoned. It may be over then, and gone.
   virtual void go_on() TUTTI_ENGINE_OWNED = 0;
-  bool awaits(engine::Match& what) const final TUTTI_ENGINE_OWNED;
   void list(Listed where) TUTTI_ENGINE_OWNED {
     if (listed_ != where) relist(where);
   }

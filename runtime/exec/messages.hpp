@@ -9,6 +9,7 @@
 
 #include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
+#include "engine/operation.hpp"
 #include "exec/binding.hpp"
 
 namespace tutti::exec {

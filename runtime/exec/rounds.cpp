@@ -9,22 +9,6 @@ Rounds::Rounds(engine::Channel& channel, coll::LaneSize lane)
   if (lane == coll::LaneSize::large) lane_ = &channel.area->large();
 }
 
-bool Rounds::awaits(const Step& step, engine::Match& what) const {
-  if (step.kind == Step::Kind::await) {
-    const int peer = step.peer >= 0 ? step.peer : awaited_;
-    what = {channel_.context, channel_.neighbour(peer), step.slot, serial_};
-    return true;
-  }
-  const uint32_t round = first_ + static_cast<uint32_t>(step.slot);
-  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.neighbours(); ++peer) {
-    const transport::Lane::Holder holder = lane_->holder(round, peer);
-    if (!holder.holds || !holder.serial) continue;
-    what = {channel_.context, channel_.neighbour(peer), step.slot, *holder.serial};
-    return true;
-  }
-  return false;
-}
-
 void Rounds::need(life::Condition& needs, int peer, std::optional<uint32_t> serial) const {
   if (serial)
     needs.collective(channel_.process_of(channel_.neighbour(peer)), channel_.context, *serial);

@@ -73,9 +73,6 @@ class Rounds {
   void put(std::byte* to, const std::byte* from, size_t bytes) { lane_->put(to, from, bytes); }
   void get(std::byte* to, const std::byte* from, size_t bytes) { lane_->get(to, from, bytes); }
 
-  // Whom a run waits for that stands at this step, as if it were a receive; one of them if there are several.
-  // False: nobody.
-  bool awaits(const Step& step, engine::Match& what) const TUTTI_ENGINE_OWNED;
   // The calls at other ranks without which it cannot go on from this step, side by side.
   void add_needs(const Step& step, life::Condition& needs) const TUTTI_ENGINE_OWNED;
   // The same of one whose turn has not come.

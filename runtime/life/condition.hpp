@@ -88,6 +88,12 @@ class Condition {
     for (const Node& node : nodes_)
       if (node.kind == Kind::actor) visit(node.actor);
   }
+  // Is there a group of which one of several will do?
+  bool has_choice() const {
+    for (uint32_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].kind == Kind::any && nodes_[i].end > i + 1 && nodes_[i + 1].end < nodes_[i].end) return true;
+    return false;
+  }
   const std::vector<Node>& nodes() const { return nodes_; }
 
   // Processes get other numbers. What needs one that gets none (-1) needs nobody that is known.

@@ -74,7 +74,8 @@ struct Rank {
   void look() {
     const Engine::Guard own(engine);
     engine.progress();
-    checker.waits(0ns);
+    life::Blocked blocked;
+    checker.waits(blocked, 0ns);
   }
 
   Lossy way;

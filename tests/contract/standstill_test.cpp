@@ -43,7 +43,7 @@ class Rank final : public engine::Observer {
     engine.set_observer(this);
   }
   void arrived(const transport::Header&) override {}
-  void waits(std::chrono::nanoseconds) override { standstill.look(); }
+  void waits(life::Blocked&, std::chrono::nanoseconds) override { standstill.look(); }
   void told(const transport::Header& header, const std::byte* data) override {
     standstill.message(header.process, {data, static_cast<size_t>(header.bytes)});
   }

@@ -38,7 +38,7 @@ class Heard final : public Observer {
  public:
   void arrived(const Header&) override {}
   void told(const Header& header, const std::byte*) override { tags.push_back(header.tag); }
-  void waits(std::chrono::nanoseconds) override {}
+  void waits(life::Blocked&, std::chrono::nanoseconds) override {}
   std::vector<int> tags;
 };
 

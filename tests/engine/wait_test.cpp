@@ -15,7 +15,6 @@ class WaitTest : public testing::Test {
  protected:
   struct Passes : Poller {
     bool poll() override { return ++count, false; }
-    bool awaits(Match&) const override { return false; }
     int count = 0;
   };
   transport::LoopbackFabric fabric_{1, 42};

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "base/engine_owned.hpp"
-#include "engine/operation.hpp"
 
 namespace tutti::engine {
 
@@ -13,9 +12,6 @@ class Poller {
  public:
   // True if anything happened. May remove itself, others, or add some.
   virtual bool poll() TUTTI_ENGINE_OWNED = 0;
-  // Whom it waits for, as if it were a receive; one of them if there are several. False: nobody in
-  // particular.
-  virtual bool awaits(Match& what) const TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~Poller() = default;
@@ -30,12 +26,6 @@ class Pollers {
  public:
   bool empty() const TUTTI_ENGINE_OWNED { return first_ == nullptr; }
   Poller* first() const TUTTI_ENGINE_OWNED { return first_; }
-  template <class Visit>
-  void each_awaited(Visit&& visit) const TUTTI_ENGINE_OWNED {
-    Match what;
-    for (const Poller* poller = first_; poller; poller = poller->next_)
-      if (poller->awaits(what)) visit(what);
-  }
   void add(Poller& poller) TUTTI_ENGINE_OWNED {
     poller.next_ = nullptr;
     poller.previous_ = last_;

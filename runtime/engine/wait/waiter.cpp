@@ -126,7 +126,7 @@ bool Waiter::Wait::tell_observer() {
   if (!blocked_.listed) waiter_.list(blocked_);
   const auto now = std::chrono::steady_clock::now();
   if (asleep_since_ == Time{}) asleep_since_ = now;
-  observer->waits(now - asleep_since_);
+  observer->waits(blocked_, now - asleep_since_);
   return done_(argument_);
 }
 

@@ -10,6 +10,7 @@
 #include "base/engine_owned.hpp"
 #include "base/flight.hpp"
 #include "contract/checker_options.hpp"
+#include "engine/operation.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/checking.hpp"
 #include "mpi/object/incident.hpp"

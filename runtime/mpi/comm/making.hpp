@@ -7,6 +7,7 @@
 
 #include "base/function.hpp"
 #include "contract/signature.hpp"
+#include "engine/operation.hpp"
 #include "mpi/comm/comm.hpp"
 
 namespace tutti::mpi {

@@ -106,7 +106,6 @@ contract::Others other_jobs(int job_size) {
                 return contract::Name{name.job, name.rank};
               },
           .number_of = [](const contract::Name& name) { return process().processes->find({name.job, name.rank}); },
-          .are_there = [] { return process().processes->count() > process().job->view().size; },
           .text_of = [](int number) { return process().processes->text(number); }};
 }
 

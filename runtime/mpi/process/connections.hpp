@@ -57,7 +57,6 @@ class Connections final : public engine::Poller {
 
   // ---- when somebody is gone: looks in each pass for what waits for him.
   bool poll() override TUTTI_ENGINE_OWNED;
-  bool awaits(engine::Match&) const override TUTTI_ENGINE_OWNED { return false; }
 
  private:
   void lose(const Connection& connection) TUTTI_ENGINE_OWNED;
