@@ -127,6 +127,7 @@ void Engine::send(SendOperation& op) {
     send.sent = true;
     send.engine->send_progressed(send);
   };
+  tell_sent(op.peer, header);
   transport_->send(op.peer, op.outgoing);
 }
 
@@ -200,7 +201,8 @@ bool Engine::receive_unexpected(RecvOperation& op) {
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
   ++pending_;
   op.posted = false;
-  tell(message->header, life::Happening::message_matched);
+  if (life::is_wanted(life::Happening::message_matched) && !is_hidden(message->header.context)) [[unlikely]]
+    tell_sinks(life::Happening::message_matched, message->header.process, message->header);
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
   satisfy(op, {message->header, message->data(), message->rendezvous});
 }
@@ -231,9 +233,14 @@ void Engine::cancel(SendOperation& op) {
 
 // ---- arrivals
 
-void Engine::tell_sinks(const Header& header, life::Happening what) const {
+void Engine::tell_sinks(life::Happening what, int process, const Header& header) const {
+  life::tell({what, helper_drives(), process, header.source, header.tag, header.context, header.bytes});
+}
+
+void Engine::tell_sinks_arrived(int from, const Header& header, bool matches) const {
+  tell_sinks(life::Happening::message_arrived, from, header);
   if (is_hidden(header.context)) return;
-  life::tell({what, helper_drives(), header.source, header.tag, header.context, header.bytes});
+  tell_sinks(matches ? life::Happening::message_matched : life::Happening::message_unexpected, from, header);
 }
 
 inline void Engine::complete(Operation& op) {
@@ -272,11 +279,9 @@ inline void Engine::complete(Operation& op) {
 
 [[gnu::always_inline]] inline void Engine::receive_message(const Arrival& arrival) {
   if (is_hidden(arrival.header.context) && observed(arrival)) return;
-  if (RecvOperation* receive = matcher_.match(arrival.header)) {
-    tell(arrival.header, life::Happening::message_matched);
-    return satisfy(*receive, arrival);
-  }
-  tell(arrival.header, life::Happening::message_unexpected);
+  RecvOperation* const receive = matcher_.match(arrival.header);
+  tell_arrived(arrival.header.process, arrival.header, receive != nullptr);
+  if (receive) return satisfy(*receive, arrival);
   ++events_;
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;

@@ -273,12 +273,21 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation) TUTTI_ENGINE_OWNED;
   void send_progressed(SendOperation& operation) TUTTI_ENGINE_OWNED;
   void complete(Operation& operation) TUTTI_ENGINE_OWNED;
-  // Of a message: to whoever listens.
-  void tell(const transport::Header& header, life::Happening what) const TUTTI_ENGINE_OWNED {
-    if (life::is_wanted(what)) [[unlikely]]
-      tell_sinks(header, what);
+  // To whoever listens; elsewhere one look at a word, and a branch.
+  void tell_sent(int to, const transport::Header& header) const TUTTI_ENGINE_OWNED {
+    if (life::is_wanted(life::Happening::message_sent)) [[unlikely]]
+      tell_sinks(life::Happening::message_sent, to, header);
   }
-  [[gnu::cold]] void tell_sinks(const transport::Header& header, life::Happening what) const TUTTI_ENGINE_OWNED;
+  void tell_arrived(int from, const transport::Header& header, bool matches) const TUTTI_ENGINE_OWNED {
+    using life::Happening;
+    if (life::are_wanted(life::bit(Happening::message_arrived) | life::bit(Happening::message_matched) |
+                         life::bit(Happening::message_unexpected))) [[unlikely]]
+      tell_sinks_arrived(from, header, matches);
+  }
+  [[gnu::cold]] void tell_sinks(life::Happening what, int process,
+                                const transport::Header& header) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_sinks_arrived(int from, const transport::Header& header,
+                                        bool matches) const TUTTI_ENGINE_OWNED;
   void begin_pass() TUTTI_ENGINE_OWNED { waiter_.begin_pass(); }
   struct Copied;
   bool send_copy(SendOperation& operation) TUTTI_ENGINE_OWNED;

@@ -18,7 +18,6 @@ constexpr Happenings bit(Happening what) {
   return Happenings{1} << static_cast<unsigned>(what);
 }
 inline constexpr Happenings kEvery = (Happenings{1} << kHappenings) - 1;
-
 class Sink {
  public:
   Sink() = default;
@@ -44,9 +43,12 @@ namespace inside {
 inline constinit std::atomic<Happenings> wanted{0};  // by any sink; relaxed, as a sink's own
 }
 
-// Does anybody listen?
+// Does anybody listen, to any of several?
+inline bool are_wanted(Happenings any_of) {
+  return (inside::wanted.load(std::memory_order_relaxed) & any_of) != 0;
+}
 inline bool is_wanted(Happening what) {
-  return (inside::wanted.load(std::memory_order_relaxed) & bit(what)) != 0;
+  return are_wanted(bit(what));
 }
 [[gnu::cold]] void tell(const Event& event) TUTTI_ENGINE_OWNED;
 

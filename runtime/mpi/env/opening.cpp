@@ -215,7 +215,6 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
                           duration_cast<microseconds>(config->duration("progress.tick_max"))};
     if (config->value("progress.tick_max").origin == "default") ticks->longest *= crowd_factor(view);
   }
-  tool::begin_counting(p);
   return {};
 }
 

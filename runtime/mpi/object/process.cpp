@@ -13,7 +13,6 @@
 #include "members/processes.hpp"
 #include "mpi/object/current.hpp"
 #include "rma/window_end.hpp"
-#include "transport/counting.hpp"
 #include "transport/router.hpp"
 
 namespace tutti::mpi {

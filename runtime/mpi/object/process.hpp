@@ -41,7 +41,6 @@ namespace tutti::rma {
 class Service;
 }
 namespace tutti::transport {
-class Counting;
 class Router;
 class Transport;
 }  // namespace tutti::transport
@@ -78,8 +77,6 @@ struct Process {
   // place in the program (check/message_types.hpp).
   std::atomic<bool> told_tolerated[4] = {};
   std::set<uint64_t> told_callers TUTTI_OWNERS;
-  // Counts messages by peer (tool/counted.hpp); nullptr: no handle has wanted it yet.
-  std::unique_ptr<transport::Counting> counting;
   bool finalizing TUTTI_OWNERS = false;  // in MPI_Finalize, behind what may still call MPI
 };
 

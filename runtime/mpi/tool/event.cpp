@@ -35,9 +35,8 @@ constexpr EventType kEvents[] = {
     {"collectives.begun_of_comm", "A collective call on this communicator has begun in this process", kComm},
     {"collectives.ended_of_comm", "A collective call on this communicator has ended in this process", kComm},
 };
-using life::kHappenings;
-constexpr size_t kEventCount = std::size(kEvents);
-static_assert(kEventCount == 2 * kHappenings);
+constexpr size_t kEventCount = std::size(kEvents), kHappenings = kEventCount / 2;  // which are offered
+static_assert(kHappenings <= life::kHappenings);
 
 // What an event tells, as it is copied.
 struct Facts {
@@ -187,7 +186,7 @@ bool in_event() {
 }
 
 void count_events(bool on) {
-  listeners().counts.listen(on ? life::kEvery : 0);
+  listeners().counts.listen(on ? (life::Happenings{1} << kHappenings) - 1 : 0);
 }
 uint64_t events_counted(size_t happening) {
   return listeners().counts.of(happening);

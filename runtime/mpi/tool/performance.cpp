@@ -126,25 +126,11 @@ bool is_wanted(Listens by) TUTTI_REQUIRES(mutex()) {
                              [by](const PerformanceHandle* h) { return h->started && h->variable->listens == by; });
 }
 
-// Counting stays where it is while a stressed transport is in use: in front of that.
-void count_traffic(Process& p, bool on) TUTTI_ENGINE_OWNED {
-  transport::Transport& usual = p.stress ? *p.stress : p.transport->direct();
-  if (!on) return p.engine->switch_transport(usual);
-  if (!p.counting)
-    p.counting =
-        std::make_unique<transport::Counting>(p.stress ? *p.stress : static_cast<transport::Transport&>(*p.transport));
-  p.engine->switch_transport(*p.counting);
-}
-
 // After a handle has been started, stopped or freed.
 void listen_as_wanted() TUTTI_REQUIRES(mutex()) {
   flight::time_calls(is_wanted(Listens::calls));
   count_events(is_wanted(Listens::events));
-  if (!running() || in_event()) return;
-  const bool wanted = is_wanted(Listens::transport);
-  if (!wanted && !counting()) return;
-  const Look look;
-  count_traffic(process(), wanted);
+  traffic().listen_if(is_wanted(Listens::traffic));
 }
 
 Error can_start(const PerformanceHandle& h) {
@@ -158,12 +144,6 @@ Error can_write(const PerformanceHandle& h) {
 }
 
 }  // namespace
-
-void begin_counting(Process& process) {
-  const Lock lock(mutex());
-  const engine::Engine::Guard own(*process.engine);
-  if (is_wanted(Listens::transport)) count_traffic(process, true);
-}
 
 Error t_pvar_get_num(int* num_pvar) {
   TUTTI_TOOL_READY;

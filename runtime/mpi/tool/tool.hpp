@@ -19,18 +19,12 @@
 #include "base/result.hpp"
 #include "mpi/comm/comm.hpp"
 
-namespace tutti::mpi {
-struct Process;
-}
-
 namespace tutti::mpi::tool {
 
 // ---- for the library's others
 
 // What a tool has written before MPI_Init: above every other layer of settings.
 std::vector<GivenSetting> written_settings();
-// The engine of this process is there: what a tool has started before is counted from here on.
-void begin_counting(Process& process);
 
 // ---- among the parts
 
@@ -97,7 +91,7 @@ class Handles {
 Error resolve_bound(int bind, void* object, Ref<Comm>& comm);
 
 // Who has to listen while a handle of a variable is started, since nobody does else.
-enum class Listens { nobody, transport, calls, events };
+enum class Listens { nobody, traffic, calls, events };
 
 struct PerformanceVariable {
   const char* name;

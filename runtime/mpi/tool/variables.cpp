@@ -46,8 +46,8 @@ void bytes(const Comm* comm, double* values) TUTTI_ENGINE_OWNED {
   for (int i = 0; i < of_peers(comm); ++i) {
     values[i] = 0;
     const auto peer = static_cast<size_t>(comm->process_of(i));
-    if (!counting() || peer >= counting()->by_peer().size()) continue;
-    const auto& both = counting()->by_peer()[peer];
+    if (peer >= traffic().by_peer().size()) continue;
+    const Traffic::Both& both = traffic().by_peer()[peer];
     values[i] = static_cast<double>(sent ? both.out.bytes : both.in.bytes);
   }
 }
@@ -55,12 +55,12 @@ void bytes(const Comm* comm, double* values) TUTTI_ENGINE_OWNED {
 template <bool shared, bool of_bytes>
 void by_way(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = 0;
-  if (!counting() || !running()) return;
+  if (!running()) return;
   const std::vector<int>& near = own_job().view().node_ranks;
-  for (size_t peer = 0; peer < counting()->by_peer().size(); ++peer) {
+  for (size_t peer = 0; peer < traffic().by_peer().size(); ++peer) {
     const bool is_shared =
         process().transport->has_shared_memory() && std::ranges::binary_search(near, static_cast<int>(peer));
-    const auto& out = counting()->by_peer()[peer].out;
+    const Traffic::Count& out = traffic().by_peer()[peer].out;
     if (is_shared == shared) *v += static_cast<double>(of_bytes ? out.bytes : out.messages);
   }
 }
@@ -164,10 +164,10 @@ const PerformanceVariable kVariables[] = {
     {"messages.bytes_sent", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
      "Bytes of messages that this process has sent to each other rank of the communicator while the handle was "
      "started, on whatever communicator, those of collectives included",
-     of_peers, bytes<true>, Listens::transport},
+     of_peers, bytes<true>, Listens::traffic},
     {"messages.bytes_received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
      "Bytes of messages that have come from each other rank of the communicator while the handle was started", of_peers,
-     bytes<false>, Listens::transport},
+     bytes<false>, Listens::traffic},
     {"messages.matched", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Messages on communicators that have met their receive while the handle was started", one, events<0>,
      Listens::events},
@@ -212,14 +212,14 @@ const PerformanceVariable kVariables[] = {
      "1: messages on this node go through shared memory", one, shared_memory},
     {"transport.shared_memory_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Messages that this process has sent through shared memory while the handle was started", one, by_way<true, false>,
-     Listens::transport},
+     Listens::traffic},
     {"transport.shared_memory_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Bytes of these messages", one, by_way<true, true>, Listens::transport},
+     "Bytes of these messages", one, by_way<true, true>, Listens::traffic},
     {"transport.ucx_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Messages that this process has sent over UCX while the handle was started", one, by_way<false, false>,
-     Listens::transport},
+     Listens::traffic},
     {"transport.ucx_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false, "Bytes of these messages",
-     one, by_way<false, true>, Listens::transport},
+     one, by_way<false, true>, Listens::traffic},
     {"memory.idle_objects", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
      "Bytes of requests and messages that are over, which the thread that asks keeps for its next ones", one,
      idle_objects},
@@ -241,8 +241,18 @@ const PerformanceVariable kVariables[] = {
 
 }  // namespace
 
-transport::Counting* counting() {
-  return current.process ? current.process->counting.get() : nullptr;
+void Traffic::hears(const life::Event& event) {
+  const auto peer = static_cast<size_t>(event.process);
+  if (peer >= peers_.size()) peers_.resize(peer + 1);
+  Count& count = event.what == life::Happening::message_sent ? peers_[peer].out : peers_[peer].in;
+  ++count.messages;
+  count.bytes += static_cast<uint64_t>(event.bytes);
+}
+
+// It lives as long as the process, as what tools have made does (performance.cpp).
+Traffic& traffic() {
+  static auto& only = *new Traffic;
+  return only;
 }
 
 std::span<const PerformanceVariable> performance_variables() {
