@@ -14,6 +14,10 @@
 #include "life/condition.hpp"
 #include "transport/transport.hpp"
 
+namespace tutti::engine {
+class Engine;
+}
+
 namespace tutti::mpi::processes {
 
 // The tags of what a root tells its side of a connection; and what MPI_Abort tells the processes of other jobs.
