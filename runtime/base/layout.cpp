@@ -399,21 +399,4 @@ void Layout::unpack(void* base, int64_t count, int64_t offset, const void* in, i
                                             const_cast<std::byte*>(static_cast<const std::byte*>(in)), length);
 }
 
-void copy_payload(const Payload& from, const Payload& to) {
-  const int64_t length = std::min(from.bytes(), to.bytes());
-  if (length > 0) copy_payload(from, to, 0, length);
-}
-
-void copy_payload(const Payload& from, const Payload& to, int64_t offset, int64_t length) {
-  if (from.contiguous()) return to.unpack(offset, from.data() + offset, length);
-  if (to.contiguous()) return from.pack(offset, to.data() + offset, length);
-  std::byte chunk[8192];
-  for (const int64_t end = offset + length; offset < end;) {
-    const int64_t now = std::min(end - offset, int64_t{sizeof chunk});
-    from.pack(offset, chunk, now);
-    to.unpack(offset, chunk, now);
-    offset += now;
-  }
-}
-
 }  // namespace tutti

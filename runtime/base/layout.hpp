@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layout: where the bytes of one element of a datatype lie, and Payload: so many elements in
 // memory. Owns the conversion between memory and the packed form (the bytes in type-map order,
-// gaps left out), in pieces of any size, so that a transport never needs a copy of the whole.
-// Knows nothing of MPI handles; mpi::Datatype owns one Layout each.
+// gaps left out), in pieces of any size, so that a transport never needs a copy of the whole; who
+// wants bytes moved asks a mover for it (memory/movers.hpp). Knows nothing of MPI handles;
+// mpi::Datatype owns one Layout each.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -129,28 +129,9 @@ struct Payload {
     return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
                                         static_cast<uintptr_t>(layout->true_lower_bound()));
   }
-  void pack(int64_t offset, void* out, int64_t length) const { layout->pack(base, count, offset, out, length); }
-  void unpack(int64_t offset, const void* in, int64_t length) const { layout->unpack(base, count, offset, in, length); }
 };
 
-// Up to 16 bytes without a call, as most short messages are.
-inline void copy_short(std::byte* to, const std::byte* from, size_t bytes) {
-  if (bytes == 8) {
-    std::memcpy(to, from, 8);
-  } else if (bytes > 16) {
-    std::memcpy(to, from, bytes);
-  } else if (bytes >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
-  } else {
-    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
-  }
-}
-
-// Copies the data of `from` into `to`: as many bytes as the shorter of both holds. Either may
-// have gaps; no temporary of the whole is made. The memory must not overlap.
-void copy_payload(const Payload& from, const Payload& to);
-// Packed bytes [offset, offset + length) of it, which both have.
-void copy_payload(const Payload& from, const Payload& to, int64_t offset, int64_t length);
+// It is copied into each message, operation and step.
+static_assert(sizeof(Payload) == 24);
 
 }  // namespace tutti

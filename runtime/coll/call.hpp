@@ -8,22 +8,12 @@
 
 #include "base/ints.hpp"
 #include "base/layout.hpp"
+#include "base/reduction.hpp"
 #include "base/sides.hpp"
 #include "coll/collective.hpp"
 #include "coll/edges.hpp"
 
 namespace tutti::coll {
-
-// A reduction bound to its datatype: apply computes into[i] = left[i] op right[i], i < count.
-// `right` is `into` or lies apart from it, as `left` does. A plain value: copied into the running
-// collective.
-struct Reduction {
-  void (*apply)(const Reduction& self, const void* left, const void* right, void* into, int64_t count) = nullptr;
-  bool commutative = true;
-  const void* function = nullptr;       // apply's own: a user's function, …
-  void* datatype = nullptr;             // … and the handle to hand to it
-  bool on_application_threads = false;  // must not be applied by the progress thread
-};
 
 inline constexpr int kRootElsewhere = -1;
 

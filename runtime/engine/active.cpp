@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/active.hpp"
 
-#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/os/late_word.hpp"
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::engine {
 
@@ -21,7 +21,7 @@ namespace {
 std::unique_ptr<std::byte[]> copy_of(const std::byte* data, int64_t bytes) {
   if (bytes == 0) return nullptr;
   auto copy = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-  std::memcpy(copy.get(), data, static_cast<size_t>(bytes));
+  memory::copy(copy.get(), data, bytes);
   return copy;
 }
 
@@ -80,7 +80,7 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
   };
   void* const memory = ::operator new(sizeof(Leaving) + static_cast<size_t>(bytes));
   auto* message = new (memory) Leaving{{.header = header}, this, to};
-  if (bytes > 0) std::memcpy(message->data(), data, static_cast<size_t>(bytes));
+  memory::copy(message->data(), data, bytes);
   message->outgoing.payload = {message->data(), bytes, &Layout::bytes()};
   message->outgoing.owner = message;
   message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) TUTTI_ENGINE_OWNED {

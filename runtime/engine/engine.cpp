@@ -4,13 +4,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <new>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/os/late_word.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::engine {
 namespace {
@@ -26,7 +26,7 @@ constexpr int64_t kSelfEager = 64 << 10;
 constexpr int64_t kLongestCopies = 256 << 20;
 std::unique_ptr<std::byte[]> copy_of(const void* data, int64_t bytes) {
   auto copy = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-  if (bytes > 0) std::memcpy(copy.get(), data, static_cast<size_t>(bytes));
+  memory::copy(copy.get(), data, bytes);
   return copy;
 }
 
@@ -140,7 +140,7 @@ bool Engine::send_copy(SendOperation& op) {
   if (copied_ + bytes > kLongestCopies) return false;
   auto* copy = new Copied;
   copy->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-  op.payload.pack(0, copy->bytes.get(), bytes);
+  memory::pack(op.payload, 0, copy->bytes.get(), bytes);
   copy->payload = {copy->bytes.get(), bytes, &Layout::bytes()};
   copy->peer = op.peer;
   copy->match = op.match;
@@ -182,7 +182,7 @@ void Engine::send_to_self(SendOperation& op) {
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = header;
   if (op.matched && header.bytes <= kSelfEager) {
-    op.payload.pack(0, message->make_room(header.bytes), header.bytes);
+    memory::pack(op.payload, 0, message->make_room(header.bytes), header.bytes);
     matcher_.add(std::move(message));
     return complete(op);
   }
@@ -268,9 +268,9 @@ inline void Engine::complete(Operation& op) {
   op.signature = header.signature;
   if (!arrival.rendezvous) {
     if (!op.payload.contiguous()) {
-      op.payload.unpack(0, arrival.data, op.outcome.bytes);
+      memory::unpack(op.payload, 0, arrival.data, op.outcome.bytes);
     } else if (op.outcome.bytes > 0) {
-      copy_short(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
+      memory::copy_short(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
     }
     return complete(op);
   }
@@ -287,7 +287,7 @@ inline void Engine::complete(Operation& op) {
   message->header = arrival.header;
   message->rendezvous = arrival.rendezvous;
   if (!arrival.rendezvous && arrival.header.bytes > 0)
-    std::memcpy(message->make_room(arrival.header.bytes), arrival.data, static_cast<size_t>(arrival.header.bytes));
+    memory::copy(message->make_room(arrival.header.bytes), arrival.data, arrival.header.bytes);
   matcher_.add(std::move(message));
 }
 
@@ -396,7 +396,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
       say_unless_ended(fmt::format("receiving: {}", error.message()));
       receive.outcome.mpi_class = error.mpi_class();
     } else if (receive.overflow) {
-      receive.payload.unpack(0, receive.overflow.get(), receive.outcome.bytes);
+      memory::unpack(receive.payload, 0, receive.overflow.get(), receive.outcome.bytes);
     }
     receive.overflow.reset();
     receive.engine->complete(receive);
@@ -413,7 +413,7 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
                 .mpi_class = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
                 .sender_hears = true,
                 .pattern = send.pattern};
-  copy_payload(send.payload, op.payload);
+  memory::copy(send.payload, op.payload);
   complete(op);
   send.sent = send.matched = true;
   complete(send);

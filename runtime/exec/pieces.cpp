@@ -5,6 +5,7 @@
 
 #include "base/cpu.hpp"
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::exec {
 
@@ -18,10 +19,10 @@ bool Pieces::copy(const Step& step) {
     const Payload from = binding_.resolve(step.from), into = binding_.resolve(step.into);
     const int64_t bytes = std::min(from.bytes(), into.bytes());
     if (bytes <= 64 && from.contiguous() && into.contiguous()) {
-      copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
+      memory::copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
       return true;
     }
-    return each(bytes, kPiece, [&](int64_t begin, int64_t length) { copy_payload(from, into, begin, length); });
+    return each(bytes, kPiece, [&](int64_t begin, int64_t length) { memory::copy(from, into, begin, length); });
   }
   const Buf& user = packs ? step.from : step.into;
   std::byte* const there = static_cast<std::byte*>(binding_.resolve(packs ? step.into : step.from).base);
@@ -30,11 +31,11 @@ bool Pieces::copy(const Step& step) {
     std::byte* const packed = there + begin;
     if (whole.contiguous()) {
       std::byte* const here = whole.data() + user.offset + begin;
-      copy_short(packs ? packed : here, packs ? here : packed, static_cast<size_t>(length));
+      memory::copy_short(packs ? packed : here, packs ? here : packed, static_cast<size_t>(length));
     } else if (packs) {
-      whole.pack(user.offset + begin, packed, length);
+      memory::pack(whole, user.offset + begin, packed, length);
     } else {
-      whole.unpack(user.offset + begin, packed, length);
+      memory::unpack(whole, user.offset + begin, packed, length);
     }
   });
 }
@@ -51,7 +52,7 @@ bool Pieces::reduce(const void* left, const void* right, void* into, int64_t cou
   const int64_t piece = std::max<int64_t>(kPiece / std::max<int64_t>(layout.size(), 1), 1);
   return each(count, piece, [&](int64_t begin, int64_t length) {
     const int64_t offset = begin * layout.extent();
-    call.reduction.apply(call.reduction, moved(left, offset), moved(right, offset), moved(into, offset), length);
+    memory::reduce(call.reduction, moved(left, offset), moved(right, offset), moved(into, offset), length);
   });
 }
 

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
 #include "exec/binding.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::exec {
 
@@ -35,9 +35,8 @@ class Pieces {
   // left op right into `into`, of so many elements of the call's type.
   bool reduce(const void* left, const void* right, void* into, int64_t count) TUTTI_ENGINE_OWNED;
   bool copy(std::byte* into, const std::byte* from, int64_t bytes) TUTTI_ENGINE_OWNED {
-    return each(bytes, kPiece, [&](int64_t begin, int64_t length) {
-      std::memcpy(into + begin, from + begin, static_cast<size_t>(length));
-    });
+    return each(bytes, kPiece,
+                [&](int64_t begin, int64_t length) { memory::copy(into + begin, from + begin, length); });
   }
 
  private:

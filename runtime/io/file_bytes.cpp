@@ -271,7 +271,7 @@ Transferred FileBytes::read(const Access& access) {
     while (all.bytes < access.bytes) {
       const int64_t now = std::min(kStage, access.bytes - all.bytes);
       Transferred one = read_chunk(access.view, access.position + all.bytes, stage, now);
-      access.memory.unpack(all.bytes, stage, one.bytes);
+      access.memory.layout->unpack(access.memory.base, access.memory.count, all.bytes, stage, one.bytes);
       all.bytes += one.bytes;
       if (one.error || one.bytes < now) return all.error = std::move(one.error), std::move(all);
     }
@@ -289,7 +289,7 @@ Transferred FileBytes::write(const Access& access) {
     Transferred all;
     while (all.bytes < access.bytes) {
       const int64_t now = std::min(kStage, access.bytes - all.bytes);
-      access.memory.pack(all.bytes, stage, now);
+      access.memory.layout->pack(access.memory.base, access.memory.count, all.bytes, stage, now);
       Transferred one = write_chunk(access.view, access.position + all.bytes, stage, now);
       all.bytes += one.bytes;
       if (one.error) return all.error = std::move(one.error), std::move(all);

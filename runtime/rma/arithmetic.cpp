@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory/movers.hpp"
+
 namespace tutti::rma {
 namespace {
 
@@ -27,14 +29,14 @@ void fold_dense(const Arithmetic& arithmetic, Update update, const Payload& targ
   const bool in_place = target.contiguous() && is_aligned(target.data() + offset, size);
   for (int64_t done = 0; done < bytes; done += step) {
     const int64_t now = std::min(step, bytes - done);
-    std::memcpy(in.bytes, data + done, static_cast<size_t>(now));
+    memory::copy(in.bytes, data + done, now);
     if (in_place) {
       arithmetic.apply(update.operation, update.element, in.bytes, target.data() + offset + done, now / size);
       continue;
     }
-    target.pack(offset + done, inout.bytes, now);
+    memory::pack(target, offset + done, inout.bytes, now);
     arithmetic.apply(update.operation, update.element, in.bytes, inout.bytes, now / size);
-    target.unpack(offset + done, inout.bytes, now);
+    memory::unpack(target, offset + done, inout.bytes, now);
   }
 }
 
@@ -44,19 +46,19 @@ void fold_with_gaps(const Arithmetic& arithmetic, Update update, const Payload& 
   const int64_t step = kChunk / std::max(element.size(), element.extent()) * element.size();
   for (int64_t done = 0; done < bytes; done += step) {
     const int64_t now = std::min(step, bytes - done), count = now / element.size();
-    element.unpack(in.bytes, count, 0, data + done, now);
-    target.pack(offset + done, packed.bytes, now);
-    element.unpack(inout.bytes, count, 0, packed.bytes, now);
+    memory::unpack({in.bytes, count, &element}, 0, data + done, now);
+    memory::pack(target, offset + done, packed.bytes, now);
+    memory::unpack({inout.bytes, count, &element}, 0, packed.bytes, now);
     arithmetic.apply(update.operation, update.element, in.bytes, inout.bytes, count);
-    element.pack(inout.bytes, count, 0, packed.bytes, now);
-    target.unpack(offset + done, packed.bytes, now);
+    memory::pack({inout.bytes, count, &element}, 0, packed.bytes, now);
+    memory::unpack(target, offset + done, packed.bytes, now);
   }
 }
 
 void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset, const std::byte* data,
           int64_t bytes) {
   if (update.operation == kNoOp) return;
-  if (update.operation == kReplace) return target.unpack(offset, data, bytes);
+  if (update.operation == kReplace) return memory::unpack(target, offset, data, bytes);
   const Layout& element = arithmetic.layout(update.element);
   if (element.is_dense()) return fold_dense(arithmetic, update, target, offset, data, bytes, element.size());
   fold_with_gaps(arithmetic, update, target, offset, data, bytes, element);
@@ -64,14 +66,14 @@ void fold(const Arithmetic& arithmetic, Update update, const Payload& target, in
 
 void compare_and_swap(const Payload& target, int64_t offset, const std::byte* data, int64_t bytes,
                       const std::byte* old) {
-  if (std::memcmp(old, data, static_cast<size_t>(bytes)) == 0) target.unpack(offset, data + bytes, bytes);
+  if (std::memcmp(old, data, static_cast<size_t>(bytes)) == 0) memory::unpack(target, offset, data + bytes, bytes);
 }
 
 }  // namespace
 
 void carry_out(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
                const std::byte* data, int64_t bytes, std::byte* old) {
-  if (old) target.pack(offset, old, bytes);
+  if (old) memory::pack(target, offset, old, bytes);
   if (update.operation == kCompareAndSwap) return compare_and_swap(target, offset, data, bytes, old);
   fold(arithmetic, update, target, offset, data, bytes);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/layout.hpp"
+#include "memory/movers.hpp"
 
 namespace {
 
@@ -79,13 +80,13 @@ TEST(CarryOut, takes_any_layout_and_part) {
   std::vector<int32_t> data(2500), was(2500), old(2500), is(2500);
   std::iota(data.begin(), data.end(), 1000);
   const int64_t bytes = 10'000;
-  target.pack(16, reinterpret_cast<std::byte*>(was.data()), bytes);
+  memory::pack(target, 16, reinterpret_cast<std::byte*>(was.data()), bytes);
   carry_out(kSums, {kSum, 0}, target, 16, bytes_of(data.data()), bytes, reinterpret_cast<std::byte*>(old.data()));
-  target.pack(16, reinterpret_cast<std::byte*>(is.data()), bytes);
+  memory::pack(target, 16, reinterpret_cast<std::byte*>(is.data()), bytes);
   EXPECT_EQ(old, was);
   for (size_t i = 0; i < is.size(); ++i) ASSERT_EQ(is[i], was[i] + data[i]) << i;
   // Nothing else has changed.
-  target.unpack(16, reinterpret_cast<const std::byte*>(was.data()), bytes);
+  memory::unpack(target, 16, reinterpret_cast<const std::byte*>(was.data()), bytes);
   EXPECT_EQ(memory, before);
 }
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/shared/shared_copy.hpp"
+#include "memory/shared_copy.hpp"
 #include "transport/shm/copy_choice.hpp"
 #include "transport/shm/distance.hpp"
 
@@ -455,9 +455,9 @@ TEST(SharedCopyTest, CopiesWhatItIsToldTo) {
   std::minstd_rand random(3);
   std::vector<std::byte> from(kRoom), to(kRoom);
   for (auto& b : from) b = std::byte(random());
-  SharedCopy copy;
+  memory::SharedCopy copy;
   for (int i = 0; i < 3000; ++i) {
-    const size_t bytes = i % 2 ? random() % 200 : SharedCopy::kLeast + random() % (32 << 10);
+    const size_t bytes = i % 2 ? random() % 200 : memory::SharedCopy::kLeast + random() % (32 << 10);
     const size_t source = random() % 130, target = 64 + random() % 130;
     std::fill(to.begin(), to.end(), std::byte{0x5a});
     copy(to.data() + target, from.data() + source, bytes);

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "mpi/object/pair.hpp"
+#include "memory/element.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/type/api_datatype.hpp"
 #include "types.hpp"
@@ -89,16 +89,16 @@ void check_pair(MPI_Datatype type, size_t data) {
 }
 
 TEST(Datatype, PairsLieAsTheirStructs) {
-  check_pair<FloatInt>(MPI_FLOAT_INT, 8);
-  check_pair<DoubleInt>(MPI_DOUBLE_INT, 12);
-  check_pair<LongInt>(MPI_LONG_INT, 12);
-  check_pair<TwoInt>(MPI_2INT, 8);
-  check_pair<ShortInt>(MPI_SHORT_INT, 6);
-  check_pair<LongDoubleInt>(MPI_LONG_DOUBLE_INT, 20);
-  check_pair<TwoFloat>(MPI_2REAL, 8);
-  check_pair<TwoDouble>(MPI_2DOUBLE_PRECISION, 16);
-  check_pair<TwoInt>(MPI_2INTEGER, 8);
-  ShortInt pairs[2] = {{1, 2}, {3, 4}};
+  check_pair<memory::FloatInt>(MPI_FLOAT_INT, 8);
+  check_pair<memory::DoubleInt>(MPI_DOUBLE_INT, 12);
+  check_pair<memory::LongInt>(MPI_LONG_INT, 12);
+  check_pair<memory::TwoInt>(MPI_2INT, 8);
+  check_pair<memory::ShortInt>(MPI_SHORT_INT, 6);
+  check_pair<memory::LongDoubleInt>(MPI_LONG_DOUBLE_INT, 20);
+  check_pair<memory::TwoFloat>(MPI_2REAL, 8);
+  check_pair<memory::TwoDouble>(MPI_2DOUBLE_PRECISION, 16);
+  check_pair<memory::TwoInt>(MPI_2INTEGER, 8);
+  memory::ShortInt pairs[2] = {{1, 2}, {3, 4}};
   unsigned char packed[12];
   of(MPI_SHORT_INT).layout->pack(pairs, 2, 0, packed, 12);
   const unsigned char expected[12] = {1, 0, 2, 0, 0, 0, 3, 0, 4, 0, 0, 0};

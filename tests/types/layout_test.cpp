@@ -11,6 +11,8 @@
 #include <optional>
 #include <random>
 
+#include "memory/movers.hpp"
+
 namespace tutti {
 namespace {
 
@@ -261,7 +263,7 @@ TEST(Layout, CopiesBetweenAnyTwoShapes) {
     const auto from_map = expand(from.naive, from_count), to_map = expand(to.naive, to_count);
     for (size_t i = 0; i < std::min(from_map.size(), to_map.size()); i++)
       expected.base()[to_map[i]] = source.base()[from_map[i]];
-    copy_payload({source.base(), from_count, from.layout.get()}, {target.base(), to_count, to.layout.get()});
+    memory::copy({source.base(), from_count, from.layout.get()}, {target.base(), to_count, to.layout.get()});
     ASSERT_EQ(target.bytes, expected.bytes);
   }
 }

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/cpu.hpp"
-#include "mpi/object/pair.hpp"
+#include "memory/element.hpp"
+#include "memory/kernels.hpp"
 #include "mpi/type/api_op.hpp"
-#include "mpi/type/kernels.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -239,14 +239,14 @@ TEST(Op, ComputesOnFloatingPointNumbers) {
   check_real<float>(MPI_FLOAT), check_real<float>(MPI_REAL), check_real<float>(MPI_REAL4);
   check_real<double>(MPI_DOUBLE), check_real<double>(MPI_DOUBLE_PRECISION);
   check_real<double>(MPI_REAL8), check_real<long double>(MPI_LONG_DOUBLE);
-  check_real<Quad>(MPI_REAL16);
+  check_real<memory::Quad>(MPI_REAL16);
   check_complex<float>(MPI_C_FLOAT_COMPLEX), check_complex<float>(MPI_CXX_FLOAT_COMPLEX);
   check_complex<double>(MPI_C_DOUBLE_COMPLEX), check_complex<double>(MPI_DOUBLE_COMPLEX);
   check_complex<long double>(MPI_C_LONG_DOUBLE_COMPLEX), check_complex<float>(MPI_COMPLEX);
-  check_complex<Quad>(MPI_COMPLEX32), check_complex<double>(MPI_COMPLEX16);
+  check_complex<memory::Quad>(MPI_COMPLEX32), check_complex<double>(MPI_COMPLEX16);
 #ifdef __FLT16_MANT_DIG__
-  check_real<Half>(MPI_REAL2);
-  check_complex<Half>(MPI_COMPLEX4);
+  check_real<memory::Half>(MPI_REAL2);
+  check_complex<memory::Half>(MPI_COMPLEX4);
 #endif
 }
 
@@ -284,9 +284,9 @@ TEST(Op, VariantsForProcessorsGiveTheSameBits) {
   constexpr int count = 517;
   alignas(64) uint16_t in[count * 16], start[count * 16], base[count * 16], avx2[count * 16], right[count * 16],
       apart[count * 16];
-  for (int op = 0; op < kOpCodes; op++)
+  for (int op = 0; op < memory::kOpCodes; op++)
     for (int element = 0; element < static_cast<int>(Element::count); element++) {
-      const Kernel one = kBaseKernels.at[op][element], other = kAvx2Kernels.at[op][element];
+      const memory::Kernel one = memory::kBaseKernels.at[op][element], other = memory::kAvx2Kernels.at[op][element];
       ASSERT_EQ(one == nullptr, other == nullptr);
       if (!one) continue;
       if (std::set{Element::float80, Element::complex_float80, Element::long_double_int}.contains(
@@ -303,7 +303,7 @@ TEST(Op, VariantsForProcessorsGiveTheSameBits) {
       other({}, in, avx2, avx2, count);
       EXPECT_EQ(std::memcmp(base, avx2, sizeof base), 0) << op << " " << element;
       // And with the result apart from the right operand, which stays; padding is not written.
-      for (const Kernel kernel : {one, other}) {
+      for (const memory::Kernel kernel : {one, other}) {
         std::memcpy(right, start, sizeof start);
         std::memcpy(apart, start, sizeof start);
         kernel({}, in, right, apart, count);

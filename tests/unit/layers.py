@@ -11,7 +11,7 @@ import sys
 BASE = ["base"]
 OS = ["base/os", *BASE]
 LIFE = ["life", *OS]
-TRANSPORT = ["transport", "transport/shared", "members", *LIFE]
+TRANSPORT = ["transport", "transport/shared", "members", "memory", *LIFE]
 ENGINE = ["engine", "engine/wait", *TRANSPORT]
 PLANS = ["coll", *BASE]
 EXEC = ["exec", "contract", *PLANS, *ENGINE]
@@ -42,6 +42,7 @@ MAY_INCLUDE = {
     "runtime/base/os": BASE,
     "runtime/life": OS,
     "runtime/members": BASE,
+    "runtime/memory": BASE,
     "runtime/boot": ["members", *OS],
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
     # over them (router.hpp), which includes them all.

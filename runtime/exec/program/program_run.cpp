@@ -10,6 +10,7 @@
 #include "base/cpu.hpp"
 #include "base/stress_mode.hpp"
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::exec {
 namespace {
@@ -31,10 +32,10 @@ void fetch_for_writing(const std::byte* slot, int64_t bytes) {
 void show_short(std::byte* slot, const std::byte* from, size_t bytes) {
   const size_t beside = cpu::kLine - reinterpret_cast<uintptr_t>(slot) % cpu::kLine;
   if (bytes > beside) {
-    std::memcpy(slot + beside, from + beside, bytes - beside);
+    memory::copy(slot + beside, from + beside, static_cast<int64_t>(bytes - beside));
     bytes = beside;
   }
-  copy_short(slot, from, bytes);
+  memory::copy_short(slot, from, bytes);
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ void ProgramRun::end_if_done() {
   if (step.shows)
     show_short(at(step.into), at(step.from), static_cast<size_t>(step.length));
   else
-    copy_short(at(step.into), at(step.from), static_cast<size_t>(step.length));
+    memory::copy_short(at(step.into), at(step.from), static_cast<size_t>(step.length));
 }
 
 // Of one that is not short. False: the rest is for a later pass. What goes through a slot is a piece already.
@@ -148,8 +149,7 @@ bool ProgramRun::copy_other(const BoundStep& step) {
 
 [[gnu::always_inline]] inline bool ProgramRun::reduce(const BoundStep& step) {
   if (step.is_long) return pieces_.reduce(at(step.from), at(step.right), at(step.into), step.length);
-  const coll::Reduction& reduction = call().reduction;
-  reduction.apply(reduction, at(step.from), at(step.right), at(step.into), step.length);
+  memory::reduce(call().reduction, at(step.from), at(step.right), at(step.into), step.length);
   return true;
 }
 
@@ -250,7 +250,7 @@ bool ProgramRun::execute() {
   std::byte* const share = at(step.into);
   const ShareHead head{step.word, static_cast<uint32_t>(step.length)};
   if (!step.direct)
-    binding_.resolve(steps_.step_of(step).from).pack(0, share + kShareHead, step.length);
+    memory::pack(binding_.resolve(steps_.step_of(step).from), 0, share + kShareHead, step.length);
   else
     show_short(share + kShareHead, at(step.from), static_cast<size_t>(step.length));
   std::memcpy(share, &head, kShareHead);
@@ -261,7 +261,7 @@ void ProgramRun::send_beside(const BoundStep& bound) {
   Payload block = binding_.resolve(step.from);
   if (step.kept >= 0) {
     const Payload kept{binding_.scratch(step.kept), bound.length};
-    copy_payload(block, kept);
+    memory::copy(block, kept);
     block = kept;
   }
   const ShareHead head{bound.word, ShareHead::kBeside};
@@ -286,9 +286,9 @@ void ProgramRun::expect(const BoundStep& step) {
 [[gnu::always_inline]] inline void ProgramRun::take_from_share(const BoundStep& step, int64_t bytes) {
   const std::byte* const data = at(step.from) + kShareHead;
   if (step.direct)
-    copy_short(at(step.into), data, static_cast<size_t>(bytes));
+    memory::copy_short(at(step.into), data, static_cast<size_t>(bytes));
   else
-    binding_.resolve(steps_.step_of(step).into).unpack(0, data, bytes);
+    memory::unpack(binding_.resolve(steps_.step_of(step).into), 0, data, bytes);
 }
 
 // A block that comes as a message, or is not what it should be: taken and told as if it had come so.

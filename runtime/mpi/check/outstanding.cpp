@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "memory/movers.hpp"
+
 namespace tutti::mpi {
 namespace {
 
@@ -34,7 +36,7 @@ std::vector<unsigned char> shadow_of(const Payload& p, const Span& span) {
   const uintptr_t base =
       reinterpret_cast<uintptr_t>(shadow.data()) + (reinterpret_cast<uintptr_t>(p.base) - span.begin);
   const Payload there{reinterpret_cast<void*>(base), p.count, p.layout};
-  there.unpack(0, ones.data(), p.bytes());
+  memory::unpack(there, 0, ones.data(), p.bytes());
   return shadow;
 }
 

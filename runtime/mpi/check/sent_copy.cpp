@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "memory/movers.hpp"
+
 namespace tutti::mpi {
 namespace {
 
@@ -89,7 +91,7 @@ std::unique_ptr<SentCopy> SentCopy::of(const Payload& sent, std::atomic<int64_t>
 
 SentCopy::SentCopy(const Payload& sent, int64_t size, std::atomic<int64_t>& held)
     : sent_(sent), size_(size), held_(held), bytes_(new std::byte[static_cast<size_t>(size)]) {
-  sent_.pack(0, bytes_.get(), size_);
+  memory::pack(sent_, 0, bytes_.get(), size_);
 }
 
 SentCopy::~SentCopy() {

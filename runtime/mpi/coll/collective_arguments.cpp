@@ -160,7 +160,7 @@ Error take_output(const Arguments& a, const CollectiveRow& row, int n, const std
 // The reductions: one vector in, one out, of the same type. `count`: of elements in all.
 Result<ResolvedCall> reduction_call(const Arguments& a, const Comm& comm, void* recvbuf, int64_t count) {
   ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
-  Result<coll::Reduction> reduction = bind(*a.op, count, *a.recvtype, comm.rank() == 0);
+  Result<Reduction> reduction = bind(*a.op, count, *a.recvtype, comm.rank() == 0);
   if (!reduction) return std::move(reduction).error();
   p.call.reduction = *reduction;
   // A function of a program that has not asked for concurrency meets none.

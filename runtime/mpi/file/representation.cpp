@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/mutex.hpp"
+#include "memory/movers.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/type/api_datatype.hpp"
 
@@ -220,7 +221,7 @@ Error to_file(const Representation& representation, const void* memory, int64_t 
   if (representation.kind == Representation::Kind::external32)
     return pack_external("external32", memory, count, type, bytes, count * in_file, position);
   if (!representation.write && !representation.write_small) {
-    type.layout->pack(memory, count, 0, bytes, count * in_file);
+    memory::pack(type.payload(memory, count), 0, bytes, count * in_file);
     return {};
   }
   const int code = call_conversion(representation.write, representation.write_small, const_cast<void*>(memory), type,
@@ -235,7 +236,7 @@ Error from_file(const Representation& representation, const void* bytes, int64_t
   if (representation.kind == Representation::Kind::external32)
     return unpack_external("external32", bytes, count * in_file, position, memory, count, type);
   if (!representation.read && !representation.read_small) {
-    type.layout->unpack(memory, count, 0, bytes, count * in_file);
+    memory::unpack(type.payload(memory, count), 0, bytes, count * in_file);
     return {};
   }
   const int code = call_conversion(representation.read, representation.read_small, memory, type, count,
@@ -280,8 +281,8 @@ Error rest_from_file(const Representation& representation, std::span<const std::
   std::ranges::copy(rest, there.begin());
   void* const element = here.data() - layout.true_lower_bound();
   if (Error e = from_file(representation, there.data(), in_file, element, 1, type)) return e;
-  layout.pack(element, 1, 0, packed.data(), *whole);
-  memory.unpack(elements * layout.size(), packed.data(), *whole);
+  memory::pack({element, 1, &layout}, 0, packed.data(), *whole);
+  memory::unpack(memory, elements * layout.size(), packed.data(), *whole);
   bytes += *whole;
   return {};
 }

@@ -2,7 +2,8 @@
 #include "mpi/file/two_phase.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "memory/movers.hpp"
 
 namespace tutti::mpi::file {
 namespace {
@@ -137,7 +138,7 @@ void TwoPhases::each_piece(const DomainWindows& window, Visit&& visit) const {
 void TwoPhases::pack(DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
-    memory_.pack(window.parts[a].begin,
+    memory::pack(memory_, window.parts[a].begin,
                  window.stage.data() + window.mine_at[static_cast<size_t>(domains_.aggregators()[a])],
                  window.parts[a].bytes());
 }
@@ -145,7 +146,7 @@ void TwoPhases::pack(DomainWindows& window) const {
 void TwoPhases::unpack(const DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
-    memory_.unpack(window.parts[a].begin,
+    memory::unpack(memory_, window.parts[a].begin,
                    window.stage.data() + window.mine_at[static_cast<size_t>(domains_.aggregators()[a])],
                    window.parts[a].bytes());
 }
@@ -155,7 +156,7 @@ void TwoPhases::store(DomainWindows& window) const {
   window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
   each_piece(window, [&](int64_t to, int64_t from, int64_t n) {
-    std::memcpy(window.buffer.data() + to, window.packed.data() + from, static_cast<size_t>(n));
+    memory::copy(window.buffer.data() + to, window.packed.data() + from, n);
     add(pieces, to, n);
   });
   join(pieces);
@@ -183,7 +184,7 @@ void TwoPhases::load(DomainWindows& window) const {
     if (one.error && !window.error) window.error = std::move(one.error);
   }
   each_piece(window, [&](int64_t at, int64_t to, int64_t n) {
-    std::memcpy(window.packed.data() + to, window.buffer.data() + at, static_cast<size_t>(n));
+    memory::copy(window.packed.data() + to, window.buffer.data() + at, n);
   });
 }
 

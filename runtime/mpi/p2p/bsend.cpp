@@ -2,6 +2,7 @@
 #include "mpi/p2p/bsend.hpp"
 
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/watcher.hpp"
@@ -171,7 +172,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   ++comm.under_way;
   message.buffer = this;
   message.self = at;
-  if (bytes > 0) payload.pack(0, room, bytes);
+  if (bytes > 0) memory::pack(payload, 0, room, bytes);
   message.op.payload = {room, bytes, &Layout::bytes()};
   message.op.peer = comm.process_of(dest);
   message.op.pattern = type.pattern;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/p2p/operations.hpp"
 
@@ -86,7 +87,7 @@ Result<std::unique_ptr<std::byte[]>> packed_copy(const void* buf, int64_t count,
   const Payload payload = type.payload(buf, count);
   std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[static_cast<size_t>(payload.bytes())]);
   if (!copy) return failure(MPI_ERR_NO_MEM, "there is no memory for a copy of the {} bytes to send", payload.bytes());
-  payload.pack(0, copy.get(), payload.bytes());
+  memory::pack(payload, 0, copy.get(), payload.bytes());
   return copy;
 }
 

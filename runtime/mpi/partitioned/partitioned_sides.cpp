@@ -7,6 +7,7 @@
 
 #include "base/mutex.hpp"
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/partitioned/partitioned.hpp"
@@ -245,8 +246,8 @@ void Receive::took(RecvOperation& op) {
   const int64_t sent = std::max(op.outcome.sent_bytes, op.outcome.bytes);
   const int count = static_cast<int>(std::max<int64_t>(1, sent / greeting_.bytes));
   if (!aside_.empty() && fits())
-    given_.type->payload(given_.buffer, given_.count * given_.partitions)
-        .unpack(greeting_.bytes * first, aside_.data() + greeting_.bytes * first, op.outcome.bytes);
+    memory::unpack(given_.type->payload(given_.buffer, given_.count * given_.partitions), greeting_.bytes * first,
+                   aside_.data() + greeting_.bytes * first, op.outcome.bytes);
   for (int i = first; i < first + count && i < greeting_.partitions; ++i) {
     there_[static_cast<size_t>(i)] = true;
     if (i > first && receives_[static_cast<size_t>(i)].posted)

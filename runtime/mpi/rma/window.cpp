@@ -13,6 +13,7 @@
 #include "engine/engine.hpp"
 #include "function_names.hpp"
 #include "functions.hpp"
+#include "memory/kernels.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/making.hpp"
@@ -20,7 +21,6 @@
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
-#include "mpi/type/kernels.hpp"
 #include "rma/window_end.hpp"
 
 namespace tutti::mpi::one_sided {
@@ -41,7 +41,8 @@ const Layout& layout_of(uint8_t element) {
 }
 
 void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
-  const Kernel kernel = find_kernel(static_cast<OpCode>(operation), static_cast<Element>(element));
+  const memory::Kernel kernel =
+      memory::find_kernel(static_cast<memory::OpCode>(operation), static_cast<Element>(element));
   kernel({}, in, inout, inout, count);
 }
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "mpi/object/pair.hpp"
+#include "memory/element.hpp"
 
 namespace tutti::mpi {
 
@@ -80,7 +80,7 @@ const Row kBasicTypes[] = {
     TYPE(MPI_REAL2, uint16_t, float16, floating),
     TYPE(MPI_REAL4, float, float32, floating),
     TYPE(MPI_REAL8, double, float64, floating),
-    TYPE(MPI_REAL16, Quad, float128, floating),
+    TYPE(MPI_REAL16, memory::Quad, float128, floating),
 
     TYPE(MPI_C_COMPLEX, std::complex<float>, complex_float32, complex),
     TYPE(MPI_C_DOUBLE_COMPLEX, std::complex<double>, complex_float64, complex),
@@ -93,7 +93,7 @@ const Row kBasicTypes[] = {
     TYPE(MPI_COMPLEX4, uint16_t[2], complex_float16, complex),
     TYPE(MPI_COMPLEX8, std::complex<float>, complex_float32, complex),
     TYPE(MPI_COMPLEX16, std::complex<double>, complex_float64, complex),
-    TYPE(MPI_COMPLEX32, Quad[2], complex_float128, complex),
+    TYPE(MPI_COMPLEX32, memory::Quad[2], complex_float128, complex),
 
     TYPE(MPI_C_BOOL, bool, boolean, logical),
     TYPE(MPI_CXX_BOOL, bool, boolean, logical),
@@ -108,7 +108,7 @@ const Row kBasicTypes[] = {
 #undef TYPE
 #undef CHARACTER
 
-// A value and an index (6.9.4), laid out as the C structs in pair.hpp; both parts are basic types.
+// A value and an index (6.9.4), laid out as the C structs in memory/element.hpp; both parts are basic types.
 struct PairRow {
   MPI_Datatype handle;
   const char* name;
@@ -121,15 +121,15 @@ struct PairRow {
   {handle, #handle, value_type, index_type, offsetof(pair, index), Element::element}
 
 const PairRow kPairTypes[] = {
-    PAIR(MPI_FLOAT_INT, MPI_FLOAT, MPI_INT, FloatInt, float_int),
-    PAIR(MPI_DOUBLE_INT, MPI_DOUBLE, MPI_INT, DoubleInt, double_int),
-    PAIR(MPI_LONG_INT, MPI_LONG, MPI_INT, LongInt, long_int),
-    PAIR(MPI_2INT, MPI_INT, MPI_INT, TwoInt, two_int),
-    PAIR(MPI_SHORT_INT, MPI_SHORT, MPI_INT, ShortInt, short_int),
-    PAIR(MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, MPI_INT, LongDoubleInt, long_double_int),
-    PAIR(MPI_2REAL, MPI_REAL, MPI_REAL, TwoFloat, two_float),
-    PAIR(MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, TwoDouble, two_double),
-    PAIR(MPI_2INTEGER, MPI_INTEGER, MPI_INTEGER, TwoInt, two_int),
+    PAIR(MPI_FLOAT_INT, MPI_FLOAT, MPI_INT, memory::FloatInt, float_int),
+    PAIR(MPI_DOUBLE_INT, MPI_DOUBLE, MPI_INT, memory::DoubleInt, double_int),
+    PAIR(MPI_LONG_INT, MPI_LONG, MPI_INT, memory::LongInt, long_int),
+    PAIR(MPI_2INT, MPI_INT, MPI_INT, memory::TwoInt, two_int),
+    PAIR(MPI_SHORT_INT, MPI_SHORT, MPI_INT, memory::ShortInt, short_int),
+    PAIR(MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE, MPI_INT, memory::LongDoubleInt, long_double_int),
+    PAIR(MPI_2REAL, MPI_REAL, MPI_REAL, memory::TwoFloat, two_float),
+    PAIR(MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, memory::TwoDouble, two_double),
+    PAIR(MPI_2INTEGER, MPI_INTEGER, MPI_INTEGER, memory::TwoInt, two_int),
 };
 
 #undef PAIR

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/layout.hpp"
+#include "memory/element.hpp"
 #include "mpi/object/attribute.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/type/datatype_signature.hpp"
@@ -15,19 +16,11 @@
 namespace tutti::mpi {
 
 // How a predefined type is represented: what a reduction kernel and a conversion need to know.
-enum class Element : uint8_t {
-  none,  // derived types
-  // clang-format off
-  int8, int16, int32, int64, int128, uint8, uint16, uint32, uint64,
-  float16, float32, float64, float80, float128,
-  complex_float16, complex_float32, complex_float64, complex_float80, complex_float128,
-  logical8, logical16, logical32, logical64, logical128, boolean, byte,
-  float_int, double_int, long_int, two_int, short_int, long_double_int, two_float, two_double,
-  count,
-};
+using memory::Element;
 
 // Which operations the standard allows (6.9.2).
 enum class TypeClass : uint8_t {
+  // clang-format off
   none, c_integer, fortran_integer, floating, logical, complex, byte, multi_language, pair, character,
 };
 // clang-format on

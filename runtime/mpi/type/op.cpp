@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <climits>
 
+#include "memory/kernels.hpp"
+#include "memory/movers.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/type/api_op.hpp"
-#include "mpi/type/kernels.hpp"
 
 namespace tutti::mpi {
 
@@ -74,8 +75,8 @@ struct Predefined {
       rows[code_of(row.handle)] = &row;
     }
   }
-  Op* ops[kOpCodes] = {};
-  const Row* rows[kOpCodes] = {};
+  Op* ops[memory::kOpCodes] = {};
+  const Row* rows[memory::kOpCodes] = {};
 };
 
 const Predefined& predefined_ops() {
@@ -94,17 +95,17 @@ Error refused(const Row& row, const Datatype& type) {
   return failure(MPI_ERR_OP, "{} is not defined on {} (the standard, {})", row.name, description(type), row.section);
 }
 
-const Layout& layout_of(const coll::Reduction& self) {
+const Layout& layout_of(const Reduction& self) {
   return *resolve_also_freed<Datatype>(static_cast<MPI_Datatype>(self.datatype))->layout;
 }
 
 // A user's function puts the result on its right operand.
 void bring(const Layout& layout, const void* right, void* into, int64_t count) {
-  if (right != into) copy_payload({const_cast<void*>(right), count, &layout}, {into, count, &layout});
+  if (right != into) memory::copy({const_cast<void*>(right), count, &layout}, {into, count, &layout});
 }
 
 // A user's function gets copies of what it could change through its pointers.
-void apply_large(const coll::Reduction& self, const void* left, const void* right, void* into, int64_t count) {
+void apply_large(const Reduction& self, const void* left, const void* right, void* into, int64_t count) {
   bring(layout_of(self), right, into, count);
   auto* function = reinterpret_cast<MPI_User_function_c*>(const_cast<void*>(self.function));
   auto datatype = static_cast<MPI_Datatype>(self.datatype);
@@ -114,7 +115,7 @@ void apply_large(const coll::Reduction& self, const void* left, const void* righ
 }
 
 // In calls of at most INT_MAX elements.
-void apply_small(const coll::Reduction& self, const void* left, const void* right, void* into, int64_t count) {
+void apply_small(const Reduction& self, const void* left, const void* right, void* into, int64_t count) {
   auto* function = reinterpret_cast<MPI_User_function*>(const_cast<void*>(self.function));
   const Layout& layout = layout_of(self);
   bring(layout, right, into, count);
@@ -142,11 +143,11 @@ Error create(Function* Op::* member, Function* user_fn, int commute, MPI_Op* op)
 }  // namespace
 
 Op* HandleOf<Op>::predefined(uintptr_t value) {
-  return value - kFirst < kOpCodes ? predefined_ops().ops[value - kFirst] : nullptr;
+  return value - kFirst < memory::kOpCodes ? predefined_ops().ops[value - kFirst] : nullptr;
 }
 
-Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells) {
-  coll::Reduction bound;
+Result<Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells) {
+  Reduction bound;
   bound.commutative = op.commutative;
   if (!op.predefined) {
     bound.apply = op.function ? apply_small : apply_large;
@@ -158,12 +159,12 @@ Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, 
   const uintptr_t code = code_of(op.handle);
   const Row& row = *predefined_ops().rows[code];
   if ((row.classes | row.beyond) & on(type.type_class))
-    bound.apply = find_kernel(static_cast<OpCode>(code), type.element);
+    bound.apply = memory::find_kernel(static_cast<memory::OpCode>(code), type.element);
   if (bound.apply == nullptr) {
     Error error = refused(row, type);
     if (count != 0 || row.classes == 0) return error;
     if (Error e = tolerated(Tolerated::undefined_operation, std::move(error), nullptr, tells)) return e;
-    bound.apply = [](const coll::Reduction&, const void*, const void*, void*, int64_t) {};
+    bound.apply = [](const Reduction&, const void*, const void*, void*, int64_t) {};
     return bound;
   }
   if (checking.watcher && !(row.classes & on(type.type_class))) [[unlikely]]
@@ -197,7 +198,7 @@ Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datat
     return failure(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address {}", inbuf);
   auto bound = bind(op, count, datatype);
   if (!bound) return std::move(bound).error();
-  if (count > 0) bound->apply(*bound, inbuf, inoutbuf, inoutbuf, count);
+  memory::reduce(*bound, inbuf, inoutbuf, inoutbuf, count);
   return {};
 }
 

@@ -24,6 +24,6 @@ class Op final : public NamedObject {
 // `op` bound to `type`, ready for a collective of `count` elements; MPI_ERR_OP with a sentence if the operation
 // means nothing on that type, which is tolerated of none. What the standard does not define and is computed all the
 // same, --check=strict notes. The result refers to both: keep them. `tells`: as for tolerated().
-Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells = true);
+Result<Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells = true);
 
 }  // namespace tutti::mpi

@@ -3,6 +3,7 @@
 // else, as in a message: what is packed can be sent as MPI_PACKED and received as its types.
 #include "mpi/type/pack.hpp"
 
+#include "memory/movers.hpp"
 #include "mpi/type/api_datatype.hpp"
 #include "mpi/type/datatype_maker.hpp"
 
@@ -26,7 +27,7 @@ Error pack(const void* inbuf, int64_t incount, const Datatype& datatype, void* o
   if (Error error = check_room("outbuf", outbuf, outsize, position, incount, datatype, datatype.layout->size(), bytes))
     return error;
   if (bytes == 0) return {};
-  datatype.layout->pack(inbuf, incount, 0, static_cast<char*>(outbuf) + position, bytes);
+  memory::pack(datatype.payload(inbuf, incount), 0, static_cast<char*>(outbuf) + position, bytes);
   position += bytes;
   return {};
 }
@@ -37,7 +38,7 @@ Error unpack(const void* inbuf, int64_t insize, int64_t& position, void* outbuf,
   if (Error error = check_room("inbuf", inbuf, insize, position, outcount, datatype, datatype.layout->size(), bytes))
     return error;
   if (bytes == 0) return {};
-  datatype.layout->unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + position, bytes);
+  memory::unpack(datatype.payload(outbuf, outcount), 0, static_cast<const char*>(inbuf) + position, bytes);
   position += bytes;
   return {};
 }

@@ -7,7 +7,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "mpi/object/pair.hpp"
+#include "memory/element.hpp"
+#include "memory/movers.hpp"
 #include "mpi/type/api_datatype.hpp"
 #include "mpi/type/datatype_maker.hpp"
 #include "mpi/type/pack.hpp"
@@ -76,7 +77,7 @@ bool to_outside(const Form32& form, const std::byte* here, std::byte* outside) {
   if (form.value == long_double) {
     long double value;
     std::memcpy(&value, here, sizeof value);
-    const auto quad = static_cast<Quad>(value);
+    const auto quad = static_cast<memory::Quad>(value);
     copy_big_endian(reinterpret_cast<const std::byte*>(&quad), outside, sizeof quad);
     return true;
   }
@@ -88,7 +89,7 @@ bool to_outside(const Form32& form, const std::byte* here, std::byte* outside) {
 void from_outside(const Form32& form, const std::byte* outside, std::byte* here) {
   using enum Form32::Value;
   if (form.value == long_double) {
-    Quad quad;
+    memory::Quad quad;
     copy_big_endian(outside, reinterpret_cast<std::byte*>(&quad), sizeof quad);
     const auto value = static_cast<long double>(quad);
     std::memcpy(here, &value, sizeof value);
@@ -161,7 +162,7 @@ Error pack_external(const char* datarep, const void* inbuf, int64_t incount, con
   auto* out = static_cast<std::byte*>(outbuf) + position;
   auto convert = [&](const Form32& form, int64_t here, int64_t outside, int64_t parts) {
     std::byte chunk[kChunk];
-    datatype.layout->pack(inbuf, incount, here, chunk, parts * form.here);
+    memory::pack(datatype.payload(inbuf, incount), here, chunk, parts * form.here);
     for (int64_t i = 0; i < parts; i++)
       if (!to_outside(form, chunk + i * form.here, out + outside + i * form.outside)) return false;
     return true;
@@ -185,7 +186,7 @@ Error unpack_external(const char* datarep, const void* inbuf, int64_t insize, in
   auto convert = [&](const Form32& form, int64_t here, int64_t outside, int64_t parts) {
     std::byte chunk[kChunk] = {};  // the padding of a long double is no data, but it is copied
     for (int64_t i = 0; i < parts; i++) from_outside(form, in + outside + i * form.outside, chunk + i * form.here);
-    datatype.layout->unpack(outbuf, outcount, here, chunk, parts * form.here);
+    memory::unpack(datatype.payload(outbuf, outcount), here, chunk, parts * form.here);
     return true;
   };
   for_each_chunk(datatype, outcount, convert);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 #include "rma/paths/message.hpp"
 
 namespace tutti::rma {
@@ -42,7 +43,7 @@ Bytes message_of(const OperationHead& head, const Bytes& layout, size_t room) {
 void append_packed(Bytes& to, const Payload& from) {
   const size_t at = to.size();
   to.resize(at + static_cast<size_t>(from.bytes()));
-  from.pack(0, to.data() + at, from.bytes());
+  memory::pack(from, 0, to.data() + at, from.bytes());
 }
 
 // One run of bytes needs no layout.
@@ -83,7 +84,7 @@ MessagePath::Access& MessagePath::begin_access(int rank, Done done) {
 void MessagePath::end_access(Access& access) {
   if (--access.left > 0) return;
   accesses_.erase(access.serial);
-  if (access.incoming && !access.error) access.result.unpack(0, access.incoming.get(), access.result.bytes());
+  if (access.incoming && !access.error) memory::unpack(access.result, 0, access.incoming.get(), access.result.bytes());
   const int rank = access.rank;
   const Done done = access.done;
   Error error = std::move(access.error);
@@ -128,7 +129,7 @@ void MessagePath::replied(uint32_t serial, const std::byte* data, int64_t bytes)
   const auto at = accesses_.find(serial);
   if (at == accesses_.end()) return;
   Access& access = *at->second;
-  if (bytes > 0) access.result.unpack(0, data, bytes);
+  if (bytes > 0) memory::unpack(access.result, 0, data, bytes);
   end_access(access);
 }
 
@@ -250,7 +251,7 @@ void MessagePath::update_long(Access& access, const Local& origin, const Local* 
   if (!data) {
     access.outgoing = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
     data = access.outgoing.get();
-    from.pack(0, data, bytes);
+    memory::pack(from, 0, data, bytes);
   }
   slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { supply(access, i, slice); });
 }

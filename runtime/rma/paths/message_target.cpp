@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "engine/engine.hpp"
+#include "memory/movers.hpp"
 #include "rma/paths/message.hpp"
 
 namespace tutti::rma {
@@ -166,7 +167,7 @@ void MessagePath::serve_put(int origin, uint32_t serial, const OperationHead& he
                             const std::byte* data, bool good) {
   const Payload into = target_.memory().at(buffer_of(head, layout));
   if (!follows(head)) {
-    if (good) into.unpack(0, data, head.bytes);
+    if (good) memory::unpack(into, 0, data, head.bytes);
     return;
   }
   target_.begins(origin);
@@ -189,7 +190,7 @@ void MessagePath::serve_get(int origin, uint32_t serial, const OperationHead& he
   const Payload from = target_.memory().at(buffer_of(head, layout));
   if (!follows(head)) {
     Bytes data(static_cast<size_t>(head.bytes));
-    from.pack(0, data.data(), head.bytes);
+    memory::pack(from, 0, data.data(), head.bytes);
     return send(origin, WindowMessage::reply, serial, data);
   }
   target_.begins(origin);

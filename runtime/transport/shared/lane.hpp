@@ -21,7 +21,7 @@
 
 #include "base/cpu.hpp"
 #include "base/engine_owned.hpp"
-#include "transport/shared/shared_copy.hpp"
+#include "memory/shared_copy.hpp"
 
 namespace tutti::transport {
 
@@ -205,8 +205,8 @@ class Lane {
   std::vector<Begun> begun_;
   size_t latest_ = 0;  // in it
   std::optional<uint32_t> contradiction_;
-  SharedCopy put_;
-  SharedCopy get_{1.25};  // what passes by the caches has to come back when it is used
+  memory::SharedCopy put_;
+  memory::SharedCopy get_{1.25};  // what passes by the caches has to come back when it is used
 };
 
 }  // namespace tutti::transport

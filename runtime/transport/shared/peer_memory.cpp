@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -59,7 +60,7 @@ bool PeerMemory::read(uint64_t address, const Payload& into, int64_t offset, int
   for (int64_t done = 0; done < length;) {
     const int64_t piece = std::min(kBounce, length - done);
     if (!read_run(address + static_cast<uint64_t>(done), bounce, piece)) return false;
-    into.unpack(offset + done, bounce, piece);
+    memory::unpack(into, offset + done, bounce, piece);
     done += piece;
   }
   return true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "memory/movers.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
 namespace tutti::transport {
@@ -137,7 +138,7 @@ void Inbox::handle(Peer& from, RecordWord word, const std::byte* record) {
   if (header.context != wanted.context || header.source != wanted.source || header.tag != wanted.tag ||
       header.serial != wanted.serial || bytes > room)
     return Taken::other;
-  copy_short(into, record + head, static_cast<size_t>(bytes));
+  memory::copy_short(into, record + head, static_cast<size_t>(bytes));
   wanted.bytes = bytes;
   wanted.ticket = header.ticket;
   wanted.signature = header.signature;

@@ -3,24 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "base/cpu.hpp"
 #include "members/processes.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::transport {
 namespace {
 
 constexpr int64_t kReadPiece = 1 << 20;   // read from a peer's memory in one pass
 constexpr int64_t kTurnPiece = 64 << 10;  // while threads take turns
-
-void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
-  if (payload.contiguous()) [[likely]] {
-    std::memcpy(payload.data() + offset, in, static_cast<size_t>(length));
-  } else {
-    payload.unpack(offset, in, length);
-  }
-}
 
 }  // namespace
 
@@ -62,11 +54,11 @@ void Incomings::give_back(Incoming& incoming) {
 // Bytes have come: to where they belong if that is known, else they are kept.
 void Incomings::absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length) {
   if (incoming.fetch) {
-    put_into(incoming.fetch->into, offset, data, length);
+    memory::unpack(incoming.fetch->into, offset, data, length);
   } else if (!incoming.dropped) {
     if (!incoming.kept)
       incoming.kept = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(incoming.bytes));
-    std::memcpy(incoming.kept.get() + offset, data, static_cast<size_t>(length));
+    memory::copy(incoming.kept.get() + offset, data, length);
   }
   incoming.arrived += length;
   if (incoming.streams) incoming.peer->in.asked -= length;
@@ -82,7 +74,7 @@ void Incomings::absorb(Incoming& incoming, int64_t offset, const std::byte* data
 void Incomings::fetch(Incoming& incoming, Fetch& fetch) {
   incoming.fetch = &fetch;
   if (incoming.outgoing == 0) {  // it comes by itself
-    if (incoming.kept) put_into(fetch.into, 0, incoming.kept.get(), incoming.arrived);
+    if (incoming.kept) memory::unpack(fetch.into, 0, incoming.kept.get(), incoming.arrived);
     incoming.kept.reset();
     if (incoming.arrived == incoming.bytes) finish(incoming);
     return;

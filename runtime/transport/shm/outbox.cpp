@@ -6,19 +6,12 @@
 
 #include "base/cpu.hpp"
 #include "base/log.hpp"
+#include "memory/movers.hpp"
 #include "transport/shm/joint_words.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
 namespace tutti::transport {
 namespace {
-
-void pack(const Payload& payload, int64_t offset, std::byte* out, int64_t length) {
-  if (payload.contiguous()) [[likely]] {
-    if (length > 0) std::memcpy(out, payload.data() + offset, static_cast<size_t>(length));
-  } else {
-    payload.pack(offset, out, length);
-  }
-}
 
 size_t fragment_length(int64_t bytes) {
   return kFragmentHead + static_cast<size_t>(bytes);
@@ -97,10 +90,10 @@ void Outbox::send(Peer& to, Outgoing& outgoing) {
   size_t beside = bytes;
   if (to.out.ring.all_is_read() && bytes > kLine - head) {
     beside = kLine - head;
-    std::memcpy(record + kLine, data + beside, bytes - beside);
+    memory::copy(record + kLine, data + beside, static_cast<int64_t>(bytes - beside));
   }
   const uint8_t flags = write_head(record, header, ticket, to);
-  copy_short(record + head, data, beside);
+  memory::copy_short(record + head, data, beside);
   if (kept) to.out.kept = to.out.last;
   commit(to, record_word(RecordType::message, length, flags | kept, header.pattern));
   return true;
@@ -112,7 +105,7 @@ bool Outbox::send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t
   std::byte* const record = to.out.ring.reserve_small(length);
   if (!record) [[unlikely]]
     return false;
-  copy_short(record + kHeadOfSame, data, bytes);
+  memory::copy_short(record + kHeadOfSame, data, bytes);
   to.out.ring.commit_small(record, record_word(RecordType::message, length, kSame, pattern));
   Doorbell::ring_if_asleep(*to.desk);
   return true;
@@ -160,7 +153,7 @@ bool Outbox::put_inline(Peer& to, const Header& header, const Payload& payload) 
   const size_t length = head + static_cast<size_t>(header.bytes);
   std::byte* record = to.out.ring.reserve(length);
   if (!record) return false;
-  pack(payload, 0, record + head, header.bytes);
+  memory::pack(payload, 0, record + head, header.bytes);
   const uint8_t flags = write_head(record, header, header.ticket, to);
   commit(to, record_word(RecordType::message, length, flags, header.pattern));
   return true;
@@ -180,7 +173,7 @@ bool Outbox::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
     const uint8_t flags = write_head(record, header, 0, to);
     const Announcement announcement{.bytes = header.bytes, .address = header.ticket};
     std::memcpy(record + head, &announcement, sizeof announcement);
-    pack(outgoing.payload, 0, record + begin, piece);
+    memory::pack(outgoing.payload, 0, record + begin, piece);
     commit(to, record_word(RecordType::middling, length, flags, header.pattern));
     offset = piece;
   }
@@ -215,7 +208,7 @@ bool Outbox::put_fragment(Peer& to, const Payload& payload, int64_t offset, int6
   std::byte* const record = begin_fragment(to.out.ring, 0, offset, length);
   if (!record) return false;
   std::memcpy(record + kFragmentBody, &times, sizeof times);
-  pack(payload, offset, record + kFragmentHead, length);
+  memory::pack(payload, offset, record + kFragmentHead, length);
   commit(to, record_word(RecordType::fragment, fragment_length(length), 0));
   return true;
 }
@@ -228,7 +221,7 @@ bool Outbox::put_piece(Peer& to, const Stream& stream, int64_t length) {
   if (payload.contiguous())
     to.out.copy(record + kFragmentHead, payload.data() + stream.offset, static_cast<size_t>(length));
   else
-    pack(payload, stream.offset, record + kFragmentHead, length);
+    memory::pack(payload, stream.offset, record + kFragmentHead, length);
   const RecordWord word = record_word(RecordType::fragment, fragment_length(length), 0);
   if (!stream.large) {
     commit(to, word);

@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "base/fifo.hpp"
+#include "memory/shared_copy.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/shared/peer_memory.hpp"
-#include "transport/shared/shared_copy.hpp"
 #include "transport/shm/learnt.hpp"
 #include "transport/shm/records.hpp"
 #include "transport/shm/ring.hpp"
@@ -84,9 +84,9 @@ struct Sending {
   Held* held = nullptr;
   Held* last_held = nullptr;
   Fifo<Stream> streams;
-  bool gave_way = false;  // their sender has stopped for another thread, though there may be room
-  RingWriter large;       // that the peer has borrowed for what I stream to it
-  SharedCopy copy;        // of what is streamed
+  bool gave_way = false;    // their sender has stopped for another thread, though there may be room
+  RingWriter large;         // that the peer has borrowed for what I stream to it
+  memory::SharedCopy copy;  // of what is streamed
   Helping helping;
 };
 

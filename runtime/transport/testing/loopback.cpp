@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -43,7 +44,7 @@ class Loopback final : public Transport {
       parcel.lender = &outgoing;
     } else {
       parcel.bytes.resize(static_cast<size_t>(bytes));
-      outgoing.payload.pack(0, parcel.bytes.data(), bytes);
+      memory::pack(outgoing.payload, 0, parcel.bytes.data(), bytes);
     }
     fabric_.ends_[static_cast<size_t>(peer)]->put(std::move(parcel));
     if (!lends) outgoing.sent(outgoing, {});
@@ -55,7 +56,7 @@ class Loopback final : public Transport {
 
   void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Parcel> parcel(static_cast<Parcel*>(rendezvous));
-    copy_payload(parcel->lender->payload, fetch.into);
+    memory::copy(parcel->lender->payload, fetch.into);
     give_back(*parcel);
     fetch.fetched(fetch, {});
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/testing/stress.hpp"
 
-#include <cstring>
 #include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/stress_mode.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -62,9 +62,8 @@ class Stress final : public Transport, private Receiver {
     Source& source = sources_[arrival.header.process];
     Message message{arrival.header, nullptr, arrival.rendezvous, 0};
     if (arrival.data && arrival.header.bytes > 0) {
-      const auto length = static_cast<size_t>(arrival.header.bytes);
-      message.data = std::make_unique_for_overwrite<std::byte[]>(length);
-      std::memcpy(message.data.get(), arrival.data, length);
+      message.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(arrival.header.bytes));
+      memory::copy(message.data.get(), arrival.data, arrival.header.bytes);
     }
     ++held_;
     source.parked.emplace(arrival.header.order, std::move(message));

@@ -18,6 +18,7 @@
 #include "base/os/own_threads.hpp"
 #include "base/os/probe.hpp"
 #include "members/processes.hpp"
+#include "memory/movers.hpp"
 #include "transport/ends.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_guard.hpp"
@@ -51,11 +52,11 @@ size_t packed_size(void* payload) {
 size_t pack(void* payload, size_t offset, void* out, size_t room) {
   const auto& from = *static_cast<Payload*>(payload);
   const int64_t length = std::min<int64_t>(static_cast<int64_t>(room), from.bytes() - static_cast<int64_t>(offset));
-  from.pack(static_cast<int64_t>(offset), out, length);
+  memory::pack(from, static_cast<int64_t>(offset), out, length);
   return static_cast<size_t>(length);
 }
 ucs_status_t unpack(void* payload, size_t offset, const void* in, size_t length) {
-  static_cast<Payload*>(payload)->unpack(static_cast<int64_t>(offset), in, static_cast<int64_t>(length));
+  memory::unpack(*static_cast<Payload*>(payload), static_cast<int64_t>(offset), in, static_cast<int64_t>(length));
   return UCS_OK;
 }
 void finish(void*) {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/ucx_short.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/os/late_word.hpp"
+#include "memory/movers.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -53,7 +53,7 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
   next_->head = header;
   next_->head.ticket = ticket;
   const auto bytes = static_cast<size_t>(header.bytes);
-  if (bytes > 0) std::memcpy(next_->bytes, data, bytes);
+  memory::copy(next_->bytes, data, header.bytes);
   ucp_request_param_t param;
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.user_data = next_.get();

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tutti::transport {
+namespace tutti::memory {
 
 // Used by one thread at a time.
 class SharedCopy {
@@ -34,4 +34,4 @@ class SharedCopy {
   unsigned copies_ = 0;
 };
 
-}  // namespace tutti::transport
+}  // namespace tutti::memory

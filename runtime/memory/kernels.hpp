@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loops of the predefined reductions: into[i] = left[i] op right[i], for every representation
 // of an element that makes sense for the operation. Which of them the standard allows on which type
-// is the operation's business (op.cpp).
+// is the operation's business (mpi/type/op.cpp).
 #pragma once
 
-#include "coll/call.hpp"
-#include "mpi/type/datatype.hpp"
+#include <cstdint>
 
-namespace tutti::mpi {
+#include "base/reduction.hpp"
+#include "memory/element.hpp"
 
-using Kernel = void (*)(const coll::Reduction& self, const void* left, const void* right, void* into, int64_t count);
+namespace tutti::memory {
+
+using Kernel = void (*)(const Reduction& self, const void* left, const void* right, void* into, int64_t count);
 
 // In the order of the ABI's handles, MPI_OP_NULL + 1 being sum.
 enum class OpCode : uint8_t {
@@ -34,4 +36,4 @@ extern const KernelTable kBaseKernels;
 extern const KernelTable kAvx2Kernels;
 #endif
 
-}  // namespace tutti::mpi
+}  // namespace tutti::memory

@@ -4,10 +4,10 @@
 // once by the linker, maybe with instructions that this processor lacks.
 #pragma once
 
-#include "mpi/object/pair.hpp"
-#include "mpi/type/kernels.hpp"
+#include "memory/element.hpp"
+#include "memory/kernels.hpp"
 
-namespace tutti::mpi {
+namespace tutti::memory {
 namespace {
 
 // Integer arithmetic wraps around; in an unsigned type that no promotion makes signed again.
@@ -127,7 +127,7 @@ struct MaxLoc {
 
 // `right` may be `into`, element for element: no element depends on another one.
 template <class F, class T>
-void kernel(const coll::Reduction&, const void* left, const void* right, void* into, int64_t count) {
+void kernel(const Reduction&, const void* left, const void* right, void* into, int64_t count) {
   const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
   T* const to = static_cast<T*>(into);
   TUTTI_INDEPENDENT
@@ -136,7 +136,7 @@ void kernel(const coll::Reduction&, const void* left, const void* right, void* i
 
 // Fields alone are written: the padding of a pair is not data.
 template <class F, class T>
-void pair_kernel(const coll::Reduction&, const void* left, const void* right, void* into, int64_t count) {
+void pair_kernel(const Reduction&, const void* left, const void* right, void* into, int64_t count) {
   const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
   T* const to = static_cast<T*>(into);
   TUTTI_INDEPENDENT
@@ -226,4 +226,4 @@ constexpr KernelTable make_kernels() {
 }
 
 }  // namespace
-}  // namespace tutti::mpi
+}  // namespace tutti::memory

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels for any processor of this architecture, and the choice of the variant.
 #include "base/cpu.hpp"
-#include "mpi/type/kernels_body.hpp"
+#include "memory/kernels_body.hpp"
 
-namespace tutti::mpi {
+namespace tutti::memory {
 
 constexpr KernelTable kBaseKernels = make_kernels();
 
@@ -17,4 +17,4 @@ Kernel find_kernel(OpCode op, Element element) {
   return table.at[static_cast<int>(op)][static_cast<int>(element)];
 }
 
-}  // namespace tutti::mpi
+}  // namespace tutti::memory

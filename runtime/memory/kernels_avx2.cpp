@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels for processors with AVX2; this file alone is compiled for them.
 #if defined(__x86_64__)
-#include "mpi/type/kernels_body.hpp"
+#include "memory/kernels_body.hpp"
 
-namespace tutti::mpi {
+namespace tutti::memory {
 
 constexpr KernelTable kAvx2Kernels = make_kernels();
 
-}  // namespace tutti::mpi
+}  // namespace tutti::memory
 #endif

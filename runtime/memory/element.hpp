@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C structs behind the predefined pair types (the standard, 6.9.4), and the 128-bit floating
-// type. Shared by the table of datatypes and the kernels.
+// How an element of a predefined datatype lies in memory: one name for each representation, whatever the names of the
+// types that have it; the C structs behind the predefined pair types (the standard, 6.9.4), and floating types that C++
+// has no name for. Shared by the table of datatypes and the kernels.
 #pragma once
 
 #include <cstdint>
 
-namespace tutti::mpi {
+namespace tutti::memory {
+
+enum class Element : uint8_t {
+  none,  // derived types
+  // clang-format off
+  int8, int16, int32, int64, int128, uint8, uint16, uint32, uint64,
+  float16, float32, float64, float80, float128,
+  complex_float16, complex_float32, complex_float64, complex_float80, complex_float128,
+  logical8, logical16, logical32, logical64, logical128, boolean, byte,
+  float_int, double_int, long_int, two_int, short_int, long_double_int, two_float, two_double,
+  count,
+};
+// clang-format on
 
 template <class Value, class Index = int>
 struct Pair {
@@ -38,4 +51,4 @@ using Half = _Float16;
 #endif
 #endif
 
-}  // namespace tutti::mpi
+}  // namespace tutti::memory

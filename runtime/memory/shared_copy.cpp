@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shared/shared_copy.hpp"
+#include "memory/shared_copy.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/cpu.hpp"
 
-namespace tutti::transport {
+namespace tutti::memory {
 namespace {
 
 using cpu::kLine;
@@ -41,4 +41,4 @@ void SharedCopy::operator()(std::byte* to, const std::byte* from, size_t bytes) 
   known = known == 0 ? cost : known + (std::min(cost, 8 * known) - known) / 4;
 }
 
-}  // namespace tutti::transport
+}  // namespace tutti::memory
