@@ -131,7 +131,7 @@ struct Payload {
   }
 };
 
-// It is copied into each message, operation and step.
+// It is copied into each message, operation and step: what says more of memory stands beside it (memory/region.hpp).
 static_assert(sizeof(Payload) == 24);
 
 }  // namespace tutti

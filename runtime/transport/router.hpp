@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport of a rank: shared memory to the ranks of its node, UCX to the others. Owns the
-// choice between the two, how often each is polled, and opening only what the job needs: UCX stays
-// closed in a job whose ranks share one node's memory, and a job of one opens nothing.
+// The transport of a rank: shared memory to the ranks of its node, UCX to the others, in the order of its list
+// (transport_list.hpp). Owns opening only what the job needs: UCX stays closed in a job whose ranks share one node's
+// memory, and a job of one opens nothing; and processes of other jobs, who know this one by another number.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "base/by_process.hpp"
 #include "base/engine_owned.hpp"
 #include "base/result.hpp"
 #include "transport/shm/shared_memory.hpp"
 #include "transport/transport.hpp"
+#include "transport/transport_list.hpp"
 #include "transport/ucx/ucx.hpp"
 
 namespace tutti::members {
@@ -60,51 +60,51 @@ class Router final : public Transport {
   static Result<std::unique_ptr<Router>> open(const RouterOptions& options, const Wiring& wiring);
   ~Router() override;
 
-  void set_receiver(Receiver& receiver) override;
+  void set_receiver(Receiver& receiver) override { list_.set_receiver(receiver); }
   void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED;
   bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override TUTTI_ENGINE_OWNED {
-    const Route route = route_to(peer);
-    if (route == Route::shared) [[likely]]
-      return shared_->send_now(peer, header, ticket, data);
-    return route == Route::ucx && ucx_->send_now(peer, header, ticket, data);
+    const TransportList::Number by = list_.serving(peer);
+    return TransportList::is_one(by) && list_[by].send_now(peer, header, ticket, data);
   }
   Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override TUTTI_ENGINE_OWNED {
-    if (route_to(peer) != Route::shared) return Taken::other;
-    return shared_->take_now(peer, wanted, into, room, looks);
+    const TransportList::Number by = list_.serving(peer);
+    return TransportList::is_one(by) ? list_[by].take_now(peer, wanted, into, room, looks) : Taken::other;
   }
   void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED;
-  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED;
-  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED;
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED { list_.fetch(rendezvous, fetch); }
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED { list_.discard(rendezvous); }
   Way way_to(int peer, bool connects) override TUTTI_ENGINE_OWNED;
-  bool progress() override TUTTI_ENGINE_OWNED;
-  bool progress_here(int calls) override TUTTI_ENGINE_OWNED;
-  void spread() override TUTTI_ENGINE_OWNED {
-    if (shared_) shared_->spread();
-  }
-  int descriptor() const override { return descriptor_; }
-  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED;
-  void disarm() override TUTTI_ENGINE_OWNED;
-  bool flushed() override TUTTI_ENGINE_OWNED;
+  memory::Reach reach(int peer, memory::Region region) override TUTTI_ENGINE_OWNED;
+  bool progress() override TUTTI_ENGINE_OWNED { return list_.progress(); }
+  bool progress_here(int calls) override TUTTI_ENGINE_OWNED { return list_.progress_here(calls); }
+  void spread() override TUTTI_ENGINE_OWNED { list_.spread(); }
+  int descriptor() const override { return list_.descriptor(); }
+  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED { return list_.arm(by_flags); }
+  void disarm() override TUTTI_ENGINE_OWNED { list_.disarm(); }
+  bool flushed() override TUTTI_ENGINE_OWNED { return list_.flushed(); }
 
   // What the engine drives: this, or the only transport in use, which saves each message a detour.
-  Transport& direct() { return shared_ && lines_.empty() ? static_cast<Transport&>(*shared_) : *this; }
+  Transport& direct() { return shared_ && list_.size() == 1 ? static_cast<Transport&>(*shared_) : *this; }
+
+  // Which transport serves it is found out anew when it is needed next.
+  void forget_way_to(int peer) { list_.forget(peer); }
 
   // What a communicator's ranks on this node share for their collectives; nullptr: nothing, on all of
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
-  std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank);
+  std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) TUTTI_ENGINE_OWNED;
 
   // ---- processes of other jobs, by numbers beyond the own job's
 
   // Where they are, seen from here: at the other end of the loopback device (base/os/machine.hpp), or anywhere.
-  enum class Reach : uint8_t { near, far };
+  enum class Away : uint8_t { near, far };
   // Whether the job is on several nodes: its own UCX reaches all, and no other one is opened.
   bool reaches_far() const { return ucx_ && far_ == ucx_; }
-  bool is_open_to(Reach reach) const { return reach == Reach::near ? near_ : far_; }
+  bool is_open_to(Away away) const { return away == Away::near ? near_ : far_; }
   // Opens UCX for those, if it is not open; direct() has changed then. The address is what they need of this process.
-  Result<std::string> open_to(Reach reach);
+  Result<std::string> open_to(Away away);
   // Messages to `peer`, which has been met (members::Processes::meet), go by that way, which is open. Again: it changes
   // nothing.
-  void add_foreign(int peer, Reach reach);
+  void add_foreign(int peer, Away away);
   // Somebody has been reported to have failed. If he is of another job, what is sent to him from here on fails at once,
   // and what is under way does now. A rank of the own job ends the job: nothing changes for its messages.
   void take_changes() TUTTI_ENGINE_OWNED;
@@ -117,48 +117,30 @@ class Router final : public Transport {
   bool has_ucx() const { return ucx_ != nullptr; }
 
  private:
-  enum class Route : uint8_t { shared, ucx, near, far, gone, none };
-  class FromUcx;
-  struct Line {
-    std::unique_ptr<FromUcx> receiver;  // outlives what calls it
-    std::unique_ptr<Ucx> ucx;
-    bool is_watched = false;  // the epoll holds it, while it is armed
-  };
+  // In place of the number of a transport: of another job, and served by near_ or far_; or gone.
+  static constexpr TransportList::Number kNear = TransportList::kWords + 1, kFar = TransportList::kWords + 2,
+                                         kGone = TransportList::kWords + 3;
 
   Router(const RouterOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
          std::unique_ptr<Ucx> ucx);
   Result<std::string> address_of(int peer) const;
-  Ucx* by(Route route) const { return route == Route::near ? near_ : far_; }
+  // Of one of another job; nullptr: it is not.
+  Ucx* by_word(TransportList::Number by) const { return by == kNear ? near_ : by == kFar ? far_ : nullptr; }
   void lose(int peer) TUTTI_ENGINE_OWNED;
-  Route route_to(int peer) {
-    const Route* const known = routes_.find(peer);
-    return known ? *known : choose_route(peer);
-  }
-  Route choose_route(int peer);
-  Ucx* add_line(std::unique_ptr<Ucx> ucx);
-  void receive(Line& line);
-  bool poll_ucx() TUTTI_ENGINE_OWNED;
-  bool arm_ucx() TUTTI_ENGINE_OWNED;
-  bool watch(Line& line, bool watched);
-  void watch_none();
+  Ucx* add(std::unique_ptr<Ucx> ucx, bool for_own_job);
 
-  const std::vector<int> neighbours_;
-  std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
-  // All that is open of UCX: one for the own job, unless it shares memory on one node, and those to other jobs. What
-  // listens on the loopback device alone cannot be given more: where processes of other nodes come to be known,
-  // another one is opened.
-  std::vector<Line> lines_;
-  Ucx* ucx_ = nullptr;                    // to the own job
-  Ucx *near_ = nullptr, *far_ = nullptr;  // to other jobs
+  const int me_;
   const UcxOptions ucx_options_;
   const Ucx::AddressBook address_book_;  // of the own job
   members::Processes* const members_;
-  size_t changes_taken_ = 0;  // of those in members_
-  Receiver* receiver_ = nullptr;
-  ByProcess<Route> routes_;         // of those that were spoken to, and of other jobs'
-  int descriptor_ = -1;             // an epoll of its own that holds those of all
-  int quiet_ = 0;                   // passes since shared memory had something
-  int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
+  size_t changes_taken_ = 0;        // of those in members_
+  SharedMemory* shared_ = nullptr;  // nullptr: not used
+  // All that is open of UCX: one for the own job, unless it shares memory on one node, and those to other jobs. What
+  // listens on the loopback device alone cannot be given more: where processes of other nodes come to be known,
+  // another one is opened.
+  Ucx* ucx_ = nullptr;                    // to the own job
+  Ucx *near_ = nullptr, *far_ = nullptr;  // to other jobs
+  TransportList list_;                    // has all of these; the endings of transports look at what stands above
 };
 
 }  // namespace tutti::transport

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport contract: how bytes get from one process to another. Implemented by shared memory
-// (transport/shm/shared_memory.hpp), by UCX (transport/ucx/ucx.hpp), by the choice between the two
-// (transport/router.hpp) and, for tests, by a loopback between threads (transport/testing/loopback.hpp).
+// (transport/shm/shared_memory.hpp), by UCX (transport/ucx/ucx.hpp), by the choice among those that a
+// process has (transport/router.hpp, over the list of transport/transport_list.hpp) and, for tests, by a
+// loopback between threads (transport/testing/loopback.hpp).
 //
 // A message is a Header and a payload. A short message arrives with its bytes; a long one is
 // announced and its bytes are fetched into the buffer that the matcher chose (rendezvous).
@@ -15,6 +16,7 @@
 #include "base/engine_owned.hpp"
 #include "base/layout.hpp"
 #include "base/result.hpp"
+#include "memory/region.hpp"
 
 namespace tutti::transport {
 
@@ -114,6 +116,22 @@ class Transport {
   // not within a callback of progress().
   enum class Way : uint8_t { open, later, closed };
   virtual Way way_to(int peer, bool connects) TUTTI_ENGINE_OWNED { return (void)peer, (void)connects, Way::open; }
+
+  // How this process comes to memory of `peer`, which may be itself. Takes nothing for it, but may try whether the kernel
+  // allows it. Asked again it may answer less than before, when a copy has been refused meanwhile: nobody is told, the
+  // copy fails, and what is left goes by messages.
+  virtual memory::Reach reach(int peer, memory::Region region) TUTTI_ENGINE_OWNED {
+    return (void)peer, region == memory::Region::mapped ? memory::Reach::load_store : memory::Reach::messages;
+  }
+
+  // For a list of transports, of which the first one that can is to serve `peer`: whether it might, which is never true
+  // later if it was not before; and takes what it needs for that, unless it has it. On an error it cannot.
+  virtual bool serves(int peer) const { return (void)peer, true; }
+  virtual Error open_way(int peer) { return (void)peer, Error(); }
+  // While it has no news and others have, it may be left out of so many passes of progress() in a row; 1: of none, since
+  // to ask it costs next to nothing.
+  virtual int longest_patience() const { return 1; }
+  virtual const char* name() const { return "another transport"; }  // in sentences for users
 
   // Drives everything once; true if anything happened.
   virtual bool progress() TUTTI_ENGINE_OWNED = 0;

@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
+#include "memory/peer_memory.hpp"
 #include "transport/shared/node_areas.hpp"
-#include "transport/shared/peer_memory.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -75,7 +75,7 @@ TEST_F(Areas, AllRanksSeeTheSameReadRate) {
   for (const int64_t rate : rates) EXPECT_EQ(rate, rates[0]);
   EXPECT_EQ(find(2, key(6, 1), {1, 2})->read_rate(), rates[0]);
   uint64_t word = 0;
-  if (PeerMemory(segments_[0]->desk(1))
+  if (memory::PeerMemory(segments_[0]->desk(1).known, true)
           .read(reinterpret_cast<uint64_t>(&token_), {&word, sizeof word}, 0, sizeof word)) {
     EXPECT_GT(rates[0], 100'000'000);
     EXPECT_LT(rates[0], 1'000'000'000'000);

@@ -44,8 +44,8 @@ MAY_INCLUDE = {
     "runtime/members": BASE,
     "runtime/memory": BASE,
     "runtime/boot": ["members", *OS],
-    # transport/ holds the contract (transport.hpp), which all transports include, and the router
-    # over them (router.hpp), which includes them all.
+    # transport/ holds the contract (transport.hpp), which all transports include, the list of those that a process has
+    # (transport_list.hpp), and the router over it (router.hpp), which includes them all.
     "runtime/transport": [*TRANSPORT, "transport/shm", "transport/ucx"],
     "runtime/transport/shared": TRANSPORT,
     "runtime/transport/shm": TRANSPORT,

@@ -33,7 +33,6 @@ RULES = {
         "runtime/mpi/type/pack_external.cpp": "one number of external32",
     }),
     "has the kernel copy between processes": (r"\bprocess_vm_(?:readv|writev)\(", {
-        "runtime/transport/shared/peer_memory.cpp": "the kernel's copy between processes",
         "runtime/mpi/check/sent_copy.cpp": "memory of its own that may have been freed, to be looked at without a crash",
     }),
     "applies a reduction": (r"\breduction(?:\.|->)apply\(", {}),

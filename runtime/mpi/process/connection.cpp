@@ -48,9 +48,7 @@ struct Member {
   // Both sides decide alike.
   bool meets_near(const Member& other) const { return is_beside(other) && !near.empty() && !other.near.empty(); }
   const std::string& address_from(const Member& other) const { return meets_near(other) ? near : far; }
-  Router::Reach reach_of(const Member& other) const {
-    return meets_near(other) ? Router::Reach::near : Router::Reach::far;
-  }
+  Router::Away away_of(const Member& other) const { return meets_near(other) ? Router::Away::near : Router::Away::far; }
   bool needs_far(const std::vector<Member>& others) const {
     return far.empty() && !std::ranges::all_of(others, [this](const Member& other) { return meets_near(other); });
   }
@@ -101,10 +99,10 @@ struct Words {
 };
 
 // Opens the way to me: what stands in front of the transport includes it then.
-Result<std::string> address_for(Router::Reach reach) TUTTI_ENGINE_OWNED {
+Result<std::string> address_for(Router::Away away) TUTTI_ENGINE_OWNED {
   Process& p = process();
   const bool directly = &p.engine->transport() == &p.transport->direct();
-  Result<std::string> address = p.transport->open_to(reach);
+  Result<std::string> address = p.transport->open_to(away);
   if (!address) return std::move(address).error().within("connecting to another job");
   if (directly) p.engine->switch_transport(*p.transport);
   return address;
@@ -117,12 +115,12 @@ Words my_words(int root, bool far) {
   const NetworkPlace place = transport::Ucx::loopback_place();
   const bool is_near = place.known() && !p.transport->reaches_far();
   std::string addresses[2];
-  for (const Router::Reach reach : {Router::Reach::near, Router::Reach::far}) {
-    const bool wanted = reach == Router::Reach::near ? is_near : !is_near || far || p.transport->is_open_to(reach);
+  for (const Router::Away away : {Router::Away::near, Router::Away::far}) {
+    const bool wanted = away == Router::Away::near ? is_near : !is_near || far || p.transport->is_open_to(away);
     if (!wanted) continue;
-    Result<std::string> address = address_for(reach);
+    Result<std::string> address = address_for(away);
     if (!address) return Words::of(std::move(address).error());
-    addresses[static_cast<size_t>(reach)] = *std::move(address);
+    addresses[static_cast<size_t>(away)] = *std::move(address);
   }
   hear_of_connections();
   Bytes me;
@@ -333,7 +331,7 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeti
     for (size_t i = 0; i < other.numbers.size(); ++i)
       if (p.processes->is_foreign(other.numbers[i])) {
         p.processes->meet(other.numbers[i], other.members[i].address_from(meeting.me()), their_name[i]);
-        p.transport->add_foreign(other.numbers[i], meeting.me().reach_of(other.members[i]));
+        p.transport->add_foreign(other.numbers[i], meeting.me().away_of(other.members[i]));
       }
     connections().add(std::move(connection));
   }

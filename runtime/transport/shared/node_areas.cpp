@@ -9,7 +9,6 @@
 
 #include "base/log.hpp"
 #include "transport/shared/doorbell.hpp"
-#include "transport/shared/peer_memory.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -113,7 +112,7 @@ class NodeArea final : public Area {
         index_(index),
         ranks_(static_cast<int>(members.size())),
         rank_(rank),
-        other_(read_peers && ranks_ > 1 ? &segment_->desk(members[rank == 0 ? 1 : 0]) : nullptr),
+        other_(segment_->desk(members[rank == 0 && ranks_ > 1 ? 1 : 0]).known, read_peers && ranks_ > 1),
         bells_(*segment_, members, rank) {
     small_ = Lane(segment_->area(index), small_lane(ranks_), rank, bells_);
   }
@@ -147,12 +146,12 @@ class NodeArea final : public Area {
   }
 
   int64_t find_read_rate() override {
-    return segment_->read_rate([this] { return other_ ? PeerMemory(*other_).measure_rate() : 0; });
+    return segment_->read_rate([this] { return other_.measure_rate(); });
   }
 
   const std::shared_ptr<NodeSegment> segment_;
   const int index_, ranks_, rank_;
-  const Desk* const other_;  // of some other rank whose memory this one may read
+  memory::PeerMemory other_;  // some other rank's
   DeskBells bells_;
 };
 

@@ -276,9 +276,7 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int fd, const std::stri
   }
   std::unique_ptr<NodeSegment> segment(new NodeSegment(path, members, fd, static_cast<std::byte*>(base), extent.all));
   Desk& mine = segment->desk(me);
-  mine.pid = getpid();
-  mine.token = token;
-  mine.token_address = reinterpret_cast<uintptr_t>(&token);
+  mine.known = {getpid(), reinterpret_cast<uintptr_t>(&token), token};
   if (!path.empty()) segment->hold_spare(me);  // without a name it is outside of /dev/shm already
   const int before = segment->head().attached.fetch_add(1, std::memory_order_acq_rel);
   if (before >= members) return failure(MPI_ERR_OTHER, "{} is left over from another job", file);

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "memory/peer_memory.hpp"
 #include "transport/shared/parting.hpp"
 #include "transport/shared/ring_memory.hpp"
 #include "transport/shared/spare_memory.hpp"
@@ -32,9 +33,7 @@ struct Desk {
   alignas(kLine) std::atomic<uint32_t> asleep;  // ring the bell after a record; or a flag, too
   uint32_t bell_length;                         // the bell's abstract socket name
   char bell[24];
-  // A word in the rank's own memory, for others to try whether they may read that memory.
-  int32_t pid;
-  uint64_t token_address, token;
+  memory::KnownWord known;  // in the rank's own memory
 
   // Counts the rings that others have opened towards this rank; it polls this.
   alignas(kLine) std::atomic<uint32_t> openings;

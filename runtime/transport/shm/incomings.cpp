@@ -18,7 +18,6 @@ constexpr int64_t kTurnPiece = 64 << 10;  // while threads take turns
 
 Incomings::Incomings(NodeSegment& segment, const SharedMemoryOptions& options, std::deque<Peer>& peers, Outbox& outbox)
     : segment_(segment),
-      read_peers_(options.read_peers),
       both_copy_(options.both_copy),
       members_(options.members),
       peers_(peers),
@@ -106,7 +105,7 @@ Coming Incomings::coming(Incoming& incoming) {
       case prompt:
         return from.learnt.is_prompt_for_one();
       case readable:
-        return incoming.address != 0 && read_peers_ && from.memory.readable();
+        return incoming.address != 0 && from.memory.reach() == memory::Reach::kernel_copies;
       default:
         return false;  // is asked of what goes alone
     }

@@ -34,8 +34,6 @@ class Incomings {
   void fetch(Incoming& incoming, Fetch& fetch) TUTTI_ENGINE_OWNED;
   void discard(Incoming& incoming) TUTTI_ENGINE_OWNED;
 
-  // The kernel may let this rank read the memory of others.
-  bool reads_peers() const { return read_peers_; }
   // Some are being read from their senders' memory, piece by piece.
   bool reads_any() const TUTTI_ENGINE_OWNED { return !reading_.empty(); }
   // Each of them goes on by a piece; true if anything happened.
@@ -57,7 +55,7 @@ class Incomings {
   Read join_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
 
   NodeSegment& segment_;
-  const bool read_peers_, both_copy_;
+  const bool both_copy_;
   members::Processes* const members_;
   std::deque<Peer>& peers_;
   Outbox& outbox_;

@@ -29,12 +29,7 @@ std::byte* begin_fragment(RingWriter& ring, uint64_t incoming, int64_t offset, i
 }  // namespace
 
 Outbox::Outbox(NodeSegment& segment, int me, const SharedMemoryOptions& options, std::deque<Peer>& peers)
-    : segment_(segment),
-      me_(me),
-      read_peers_(options.read_peers),
-      both_copy_(options.both_copy),
-      no_way_(options.no_way),
-      peers_(peers) {}
+    : segment_(segment), me_(me), both_copy_(options.both_copy), no_way_(options.no_way), peers_(peers) {}
 
 Outbox::~Outbox() {
   for (Peer& peer : peers_) delete_list(peer.out.held);
@@ -141,7 +136,7 @@ Leaving Outbox::leaving(Peer& to, const Outgoing& outgoing) {
       case far:
         return to.learnt.is_far();
       case readable:
-        return read_peers_ && to.memory.readable();
+        return to.memory.reach() == memory::Reach::kernel_copies;
       default:
         return false;  // is asked of what comes alone
     }

@@ -28,7 +28,7 @@ class Outbox {
   Outbox(const Outbox&) = delete;
 
   void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
-  // SharedMemory::connect()
+  // SharedMemory::open_way()
   Error connect(Peer& to);
   // As those of Transport.
   void send(Peer& to, Outgoing& outgoing) TUTTI_ENGINE_OWNED;
@@ -72,7 +72,7 @@ class Outbox {
 
   NodeSegment& segment_;
   const int me_;
-  const bool read_peers_, both_copy_;
+  const bool both_copy_;
   const std::function<void(int, const Error&)> no_way_;
   std::deque<Peer>& peers_;
   Receiver* receiver_ = nullptr;

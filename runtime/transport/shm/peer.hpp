@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "base/fifo.hpp"
+#include "memory/peer_memory.hpp"
 #include "memory/shared_copy.hpp"
 #include "transport/shared/doorbell.hpp"
-#include "transport/shared/peer_memory.hpp"
 #include "transport/shm/learnt.hpp"
 #include "transport/shm/records.hpp"
 #include "transport/shm/ring.hpp"
@@ -108,14 +108,14 @@ struct Receiving {
 };
 
 struct Peer {
-  Peer(int its_process, int its_index, Desk& its_desk, const Learnt& nothing)
-      : process(its_process), index(its_index), desk(&its_desk), memory(its_desk), learnt(nothing) {}
+  Peer(int its_process, int its_index, Desk& its_desk, bool reads_it, const Learnt& nothing)
+      : process(its_process), index(its_index), desk(&its_desk), memory(its_desk.known, reads_it), learnt(nothing) {}
   int process, index;  // the index is the one in the segment
   bool connected = false;
   Desk* desk;
   Sending out;
   Receiving in;
-  PeerMemory memory;
+  memory::PeerMemory memory;
   Learnt learnt;
 };
 

@@ -36,6 +36,7 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
       me_(index_in(options.processes, options.process)),
       desk_(segment_->desk(me_)),
       processes_(options.processes),
+      read_peers_(options.read_peers),
       nothing_learnt_(options.slow_copy, static_cast<int64_t>(segment_->ring_size())),
       doorbell_(desk_, segment_->sleepers(), segment_->fence_due()),
       outbox_(*segment_, me_, options, peers_),
@@ -48,7 +49,7 @@ int SharedMemoryTransport::index_of(int process) const {
 }
 
 Peer& SharedMemoryTransport::meet(int process, int index) {
-  Peer& peer = peers_.emplace_back(process, index, segment_->desk(index), nothing_learnt_);
+  Peer& peer = peers_.emplace_back(process, index, segment_->desk(index), read_peers_, nothing_learnt_);
   return *known_.set(process, &peer);
 }
 
@@ -66,7 +67,13 @@ RingFigures SharedMemoryTransport::rings() const {
 std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key, const std::vector<int>& processes, int rank) {
   std::vector<int> members;
   for (const int process : processes) members.push_back(index_of(process));
-  return find_area(segment_, key, members, rank, incomings_.reads_peers());
+  return find_area(segment_, key, members, rank, read_peers_);
+}
+
+memory::Reach SharedMemoryTransport::reach(int peer, memory::Region region) {
+  if (!serves(peer)) return region == memory::Region::mapped ? memory::Reach::load_store : memory::Reach::messages;
+  if (region != memory::Region::process || index_of(peer) == me_) return memory::Reach::load_store;
+  return at(peer).memory.reach();
 }
 
 // ---- progress

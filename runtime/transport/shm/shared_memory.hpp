@@ -63,6 +63,7 @@ class SharedMemory : public Transport {
  public:
   static Result<std::unique_ptr<SharedMemory>> open(const SharedMemoryOptions& options);
 
+  const char* name() const final { return "shared memory"; }
   // All processes have opened it. Once they have had the chance (a fence), it stays as it is.
   virtual bool complete() const = 0;
   // What the processes of the node call last, when this is gone: returns when all of them do
@@ -73,10 +74,6 @@ class SharedMemory : public Transport {
   virtual RingFigures rings() const = 0;
   // Removes the segment's name, which remains while it is incomplete.
   virtual void forget_name() const = 0;
-
-  // Takes the memory for messages to a process, unless it is there. On an error this process cannot
-  // be sent to by shared memory. The first message does it, too.
-  virtual Error connect(int peer) = 0;
 
   // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
   virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) = 0;

@@ -3,6 +3,7 @@
 // (outbox.hpp), what comes the inbox's (inbox.hpp), and what is longer than a record the incomings' (incomings.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -30,7 +31,9 @@ class SharedMemoryTransport final : public SharedMemory {
   size_t peers() const override { return peers_.size(); }
   RingFigures rings() const override;
   void forget_name() const override { segment_->forget_name(); }
-  Error connect(int peer) override { return outbox_.connect(at(peer)); }
+  bool serves(int peer) const override { return std::ranges::binary_search(processes_, peer); }
+  // The memory of the ring to it. The first message takes it, too.
+  Error open_way(int peer) override { return outbox_.connect(at(peer)); }
   std::function<void()> parting() const override {
     return [segment = segment_] { segment->part(); };
   }
@@ -51,6 +54,7 @@ class SharedMemoryTransport final : public SharedMemory {
   void discard(void* rendezvous) override TUTTI_ENGINE_OWNED {
     incomings_.discard(*static_cast<Incoming*>(rendezvous));
   }
+  memory::Reach reach(int peer, memory::Region region) override TUTTI_ENGINE_OWNED;
   bool progress() override TUTTI_ENGINE_OWNED;
   void spread() override TUTTI_ENGINE_OWNED { seat_.spread(); }
   int descriptor() const override { return descriptor_.number(); }
@@ -73,6 +77,7 @@ class SharedMemoryTransport final : public SharedMemory {
   const int me_;                                // my index among the node's processes
   Desk& desk_;                                  // mine
   const std::vector<int> processes_;            // of the node, by index
+  const bool read_peers_;
   const Learnt nothing_learnt_;
   // Those that were spoken to, or have spoken: more may come while one is served.
   std::deque<Peer> peers_;

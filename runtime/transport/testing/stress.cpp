@@ -26,6 +26,9 @@ class Stress final : public Transport, private Receiver {
   void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED { inner_.fetch(rendezvous, fetch); }
   void discard(void* rendezvous) override TUTTI_ENGINE_OWNED { inner_.discard(rendezvous); }
   Way way_to(int peer, bool connects) override TUTTI_ENGINE_OWNED { return inner_.way_to(peer, connects); }
+  memory::Reach reach(int peer, memory::Region region) override TUTTI_ENGINE_OWNED {
+    return inner_.reach(peer, region);
+  }
   int descriptor() const override { return inner_.descriptor(); }
   void spread() override TUTTI_ENGINE_OWNED { inner_.spread(); }
   bool arm(bool by_flags) override TUTTI_ENGINE_OWNED { return held_ == 0 && inner_.arm(by_flags); }

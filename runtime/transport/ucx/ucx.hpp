@@ -44,6 +44,10 @@ class Ucx : public Transport {
   // Where that of UcxOptions::loopback listens; not known: nowhere, or at the devices that the user names.
   static NetworkPlace loopback_place();
 
+  // An idle tcp endpoint makes each poll of UCX cost half a microsecond.
+  int longest_patience() const final { return 1024; }
+  const char* name() const final { return "UCX"; }
+
   virtual const std::string& address() const = 0;  // of my worker: bytes to publish
   virtual void set_address_book(AddressBook book) = 0;
   // It is of another job, and has been reported to have failed, which is told once: what is under way to it and from it
