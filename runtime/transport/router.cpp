@@ -9,6 +9,7 @@
 #include "members/processes.hpp"
 #include "transport/ends.hpp"
 #include "transport/shared/doorbell.hpp"
+#include "transport/shared/word_bells.hpp"
 #include "transport/ucx/ucx_signals.hpp"
 
 namespace tutti::transport {
@@ -200,6 +201,13 @@ std::unique_ptr<Area> Router::area_for(const AreaKey& key, const std::vector<int
   for (const int process : processes)
     if (reach(process, memory::Region::segment) != memory::Reach::load_store) return nullptr;
   return shared_->area_for(key, processes, rank);
+}
+
+std::unique_ptr<WordBells> Router::bells_for(const std::vector<int>& processes) {
+  if (!shared_) return nullptr;
+  for (const int process : processes)
+    if (reach(process, memory::Region::segment) != memory::Reach::load_store) return nullptr;
+  return shared_->bells_for(processes);
 }
 
 std::function<void()> Router::parting() const {

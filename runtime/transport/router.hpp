@@ -93,6 +93,10 @@ class Router final : public Transport {
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) TUTTI_ENGINE_OWNED;
 
+  // Wakes these where they wait for words in memory that they share; nullptr: one of them is not here, or there is no
+  // shared memory to say in who sleeps.
+  std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) TUTTI_ENGINE_OWNED;
+
   // ---- processes of other jobs, by numbers beyond the own job's
 
   // Where they are, seen from here: at the other end of the loopback device (base/os/machine.hpp), or anywhere.

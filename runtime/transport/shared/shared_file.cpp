@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,12 +46,24 @@ std::array<uint64_t, 2> place_of_processes() {
   return works ? std::array<uint64_t, 2>{processes.st_ino, users.st_ino} : std::array<uint64_t, 2>{};
 }
 
-int take_memory(int descriptor, int64_t bytes) {
+constexpr const char* kMachine = "the machine";  // in the place of a folder
+
+int take_memory(int descriptor, int64_t offset, int64_t bytes) {
+  if (bytes == 0) return 0;
   int problem;
   do {
-    problem = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+    problem = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (problem == EINTR);
   return problem;
+}
+
+// What is taken later by others may be missing then: this tells early what is too much in any case.
+int room_for(int descriptor, int64_t bytes) {
+  struct statfs system{};
+  if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return 0;  // without a limit
+  return static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize) < static_cast<uint64_t>(bytes)
+             ? ENOSPC
+             : 0;
 }
 
 Error no_memory(const std::string& where, int64_t bytes, int problem) {
@@ -70,20 +83,24 @@ std::array<uint64_t, 2> place_of(SharedWay way) {
   return {about.st_dev, about.st_ino};
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::make(SharedWay way, const std::string& name, int64_t bytes) {
-  return way == SharedWay::process ? make_nameless(bytes) : make_named(way, name, bytes);
+Result<std::unique_ptr<SharedFile>> SharedFile::make(SharedWay way, const std::string& name, int64_t bytes,
+                                                     int64_t taken) {
+  return way == SharedWay::process ? make_nameless(bytes, taken) : make_named(way, name, bytes, taken);
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::make_named(SharedWay way, const std::string& name, int64_t bytes) {
+Result<std::unique_ptr<SharedFile>> SharedFile::make_named(SharedWay way, const std::string& name, int64_t bytes,
+                                                           int64_t taken) {
   const std::string folder = folder_of(way), path = folder + "/" + name;
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be made: {}", path, strerror(errno));
-  if (const int problem = take_memory(fd, bytes)) {
+  int problem = room_for(fd, bytes);
+  if (problem == 0) problem = ::ftruncate(fd, static_cast<off_t>(bytes)) == 0 ? take_memory(fd, 0, taken) : errno;
+  if (problem != 0) {
     ::close(fd);
     ::unlink(path.c_str());
     return no_memory(folder, bytes, problem);
   }
-  Result<std::unique_ptr<SharedFile>> mapped = map(path, fd, bytes);
+  Result<std::unique_ptr<SharedFile>> mapped = map(path, folder, fd, bytes);
   if (!mapped) {
     ::unlink(path.c_str());
     return mapped;
@@ -93,22 +110,16 @@ Result<std::unique_ptr<SharedFile>> SharedFile::make_named(SharedWay way, const 
   return mapped;
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::make_nameless(int64_t bytes) {
+Result<std::unique_ptr<SharedFile>> SharedFile::make_nameless(int64_t bytes, int64_t taken) {
   const int fd = make_nameless_file(static_cast<size_t>(bytes));
   if (fd < 0) return failure(MPI_ERR_OTHER, "memory for several processes cannot be made: {}", strerror(errno));
-  if (const int problem = take_memory(fd, bytes)) {
+  if (const int problem = take_memory(fd, 0, taken)) {
     ::close(fd);
-    return no_memory("the machine", bytes, problem);
+    return no_memory(kMachine, bytes, problem);
   }
-  const int kept = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  Result<std::unique_ptr<SharedFile>> mapped = map("memory for several processes", fd, bytes);
-  if (kept < 0) return failure(MPI_ERR_OTHER, "memory for several processes: {}", strerror(errno));
-  if (!mapped) {
-    ::close(kept);
-    return mapped;
-  }
-  (*mapped)->descriptor_ = kept;
-  (*mapped)->word_ = std::string(kWords[static_cast<size_t>(SharedWay::process)]) + place_of_file(kept).text();
+  Result<std::unique_ptr<SharedFile>> mapped = map("memory for several processes", kMachine, fd, bytes);
+  if (!mapped) return mapped;
+  (*mapped)->word_ = std::string(kWords[static_cast<size_t>(SharedWay::process)]) + place_of_file(fd).text();
   return mapped;
 }
 
@@ -127,7 +138,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open_nameless(const std::string&
   if (fd < 0)
     return failure(MPI_ERR_OTHER, "the memory of process {} cannot be opened: {}", place ? place->pid : 0,
                    strerror(errno));
-  return map("memory of another process", fd, bytes);
+  return map("memory of another process", kMachine, fd, bytes);
 }
 
 Result<std::unique_ptr<SharedFile>> SharedFile::open_named(const std::string& path, int64_t bytes) {
@@ -138,15 +149,24 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open_named(const std::string& pa
     ::close(fd);
     return failure(MPI_ERR_OTHER, "{} belongs to somebody else", path);
   }
-  return map(path, fd, bytes);
+  return map(path, path.substr(0, path.rfind('/')), fd, bytes);
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& what, int descriptor, int64_t bytes) {
+Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& what, const std::string& place, int descriptor,
+                                                    int64_t bytes) {
   void* const base = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  const int problem = errno;
-  ::close(descriptor);
-  if (base == MAP_FAILED) return failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", what, strerror(problem));
-  return std::unique_ptr<SharedFile>(new SharedFile("", static_cast<std::byte*>(base), static_cast<size_t>(bytes)));
+  if (base == MAP_FAILED) {
+    const int problem = errno;
+    ::close(descriptor);
+    return failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", what, strerror(problem));
+  }
+  return std::unique_ptr<SharedFile>(
+      new SharedFile(place, descriptor, static_cast<std::byte*>(base), static_cast<size_t>(bytes)));
+}
+
+Error SharedFile::take(int64_t offset, int64_t bytes) {
+  const int problem = take_memory(descriptor_, offset, bytes);
+  return problem == 0 ? Error() : no_memory(place_, bytes, problem);
 }
 
 SharedFile::~SharedFile() {

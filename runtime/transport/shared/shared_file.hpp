@@ -25,26 +25,36 @@ std::array<uint64_t, 2> place_of(SharedWay way);
 
 class SharedFile {
  public:
-  // `name`: unique on the node. `bytes`: more than 0; they are known to be there. Reads as zeros.
-  static Result<std::unique_ptr<SharedFile>> make(SharedWay way, const std::string& name, int64_t bytes);
+  // `name`: unique on the node. `bytes`: more than 0, of which the first `taken` are known to be there; the others must
+  // not be touched before somebody takes them. Reads as zeros.
+  static Result<std::unique_ptr<SharedFile>> make(SharedWay way, const std::string& name, int64_t bytes, int64_t taken);
+  static Result<std::unique_ptr<SharedFile>> make(SharedWay way, const std::string& name, int64_t bytes) {
+    return make(way, name, bytes, bytes);
+  }
   static Result<std::unique_ptr<SharedFile>> open(const std::string& word, int64_t bytes);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
 
   std::byte* base() const { return base_; }
   const std::string& word() const { return word_; }  // of whoever has made it
-  // Nobody will open it any more.
+  // Has these bytes be there, near the processor that this thread runs on. Before forget_name().
+  Error take(int64_t offset, int64_t bytes);
+  // Nobody will open it any more, or take any of it.
   void forget_name();
 
  private:
-  SharedFile(std::string word, std::byte* base, size_t bytes) : word_(std::move(word)), base_(base), bytes_(bytes) {}
-  static Result<std::unique_ptr<SharedFile>> make_named(SharedWay way, const std::string& name, int64_t bytes);
-  static Result<std::unique_ptr<SharedFile>> make_nameless(int64_t bytes);
+  SharedFile(std::string place, int descriptor, std::byte* base, size_t bytes)
+      : place_(std::move(place)), descriptor_(descriptor), base_(base), bytes_(bytes) {}
+  static Result<std::unique_ptr<SharedFile>> make_named(SharedWay way, const std::string& name, int64_t bytes,
+                                                        int64_t taken);
+  static Result<std::unique_ptr<SharedFile>> make_nameless(int64_t bytes, int64_t taken);
   static Result<std::unique_ptr<SharedFile>> open_named(const std::string& path, int64_t bytes);
   static Result<std::unique_ptr<SharedFile>> open_nameless(const std::string& text, int64_t bytes);
-  static Result<std::unique_ptr<SharedFile>> map(const std::string& what, int descriptor, int64_t bytes);
+  static Result<std::unique_ptr<SharedFile>> map(const std::string& what, const std::string& place, int descriptor,
+                                                 int64_t bytes);
   std::string word_, path_;  // the path: while others may open it
-  int descriptor_ = -1;      // likewise
+  std::string place_;        // what has too little room, if it has
+  int descriptor_;           // until forget_name()
   std::byte* const base_;
   const size_t bytes_;
 };

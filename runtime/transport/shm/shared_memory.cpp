@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "transport/shared/word_bells.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
 namespace tutti::transport {
@@ -74,6 +75,12 @@ memory::Reach SharedMemoryTransport::reach(int peer, memory::Region region) {
   if (!serves(peer)) return region == memory::Region::mapped ? memory::Reach::load_store : memory::Reach::messages;
   if (region != memory::Region::process || index_of(peer) == me_) return memory::Reach::load_store;
   return at(peer).memory.reach();
+}
+
+std::unique_ptr<WordBells> SharedMemoryTransport::bells_for(const std::vector<int>& processes) const {
+  std::vector<int> members;
+  for (const int process : processes) members.push_back(index_of(process));
+  return std::make_unique<WordBells>(segment_, std::move(members));
 }
 
 // ---- progress

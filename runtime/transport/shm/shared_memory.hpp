@@ -37,6 +37,8 @@ class Processes;
 
 namespace tutti::transport {
 
+class WordBells;
+
 struct SharedMemoryOptions {
   std::string name;                    // of the segment: the same for all ranks of the node
   int file = -1;                       // instead of the name: NodeSegment::make_file() or open_file()
@@ -77,6 +79,8 @@ class SharedMemory : public Transport {
 
   // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
   virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) = 0;
+  // Wakes these, by their places, where they wait for words in other memory that they share (word_bells.hpp).
+  virtual std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const = 0;
 };
 
 }  // namespace tutti::transport

@@ -38,6 +38,7 @@ class SharedMemoryTransport final : public SharedMemory {
     return [segment = segment_] { segment->part(); };
   }
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) override;
+  std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const override;
 
   void set_receiver(Receiver& receiver) override {
     outbox_.set_receiver(receiver);
