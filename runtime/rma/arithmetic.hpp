@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/layout.hpp"
+#include "rma/node_words.hpp"
 
 namespace tutti::rma {
 
@@ -24,12 +25,18 @@ struct Update {
   uint8_t element = 0;
 };
 
+// By what several processes change one part one at a time; nothing where only its own process does.
+struct Guard {
+  Stripes* stripes = nullptr;
+  const std::byte* base = nullptr;  // of the part, here
+};
+
 // Carries out an update on the packed bytes of `target` from `offset` on, `bytes` of them; both are multiples of the
-// element's size. Fetching what was there and folding are one act here, whatever way the operation has come, so that
-// this is the place to make them atomic to others.
+// element's size. Fetching what was there and folding are one act for each element, whatever way the operation has
+// come, whatever the operation, the count and the layout: this is the one place that makes them atomic to others.
 // `data`: packed, of the origin's; unused with kNoOp. kCompareAndSwap has one element to compare with, and behind it one
 // to put in its place. `old`: takes what was there before, unless it is nullptr.
 void carry_out(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
-               const std::byte* data, int64_t bytes, std::byte* old);
+               const std::byte* data, int64_t bytes, std::byte* old, const Guard& guard = {});
 
 }  // namespace tutti::rma

@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lock of one process' part of a window (the standard, section 12.5.3): many may share it, or
-// one holds it alone. First come, first served, so that nobody starves. Pure.
+// one holds it alone. First come, first served, so that nobody starves. Pure: a queue of its owner's, and what the
+// owner needs of one that others take without it.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <vector>
 
+#include "base/engine_owned.hpp"
+
 namespace tutti::rma {
+
+// The lock where it is taken in memory that ranks of a node share: of those elsewhere, who ask its owner.
+class CommonLock {
+ public:
+  // True: `rank` holds it now. False: TargetSide::grants() tells when it does. `exposed`: it is to be refused.
+  virtual bool request(int rank, bool exclusive, bool& exposed) TUTTI_ENGINE_OWNED = 0;
+  // Of one that holds it.
+  virtual void release(int rank) TUTTI_ENGINE_OWNED = 0;
+  virtual bool holds(int rank) const TUTTI_ENGINE_OWNED = 0;
+  // LockQueue::before(), of those who are known.
+  virtual std::vector<int> before(int rank) const TUTTI_ENGINE_OWNED = 0;
+
+ protected:
+  ~CommonLock() = default;
+};
 
 class LockQueue {
  public:

@@ -17,11 +17,26 @@ inline constexpr int kAll = -1;
 
 // ---- at the origin
 
+// A layout as a call has it, whose datatype holds it meanwhile: who needs it for longer takes a LayoutRef of it. Of bytes
+// if there is none.
+class LayoutOfCall {
+ public:
+  LayoutOfCall() = default;
+  LayoutOfCall(const LayoutRef& layout) : held_(&layout) {}
+  const Layout* get() const { return held_ ? held_->get() : &Layout::bytes(); }
+  const Layout& operator*() const { return *get(); }
+  const Layout* operator->() const { return get(); }
+  operator LayoutRef() const { return held_ ? *held_ : LayoutRef(LayoutRef(), &Layout::bytes()); }
+
+ private:
+  const LayoutRef* held_ = nullptr;
+};
+
 // `count` elements of `layout` at `base`, here.
 struct Local {
   void* base = nullptr;
   int64_t count = 0;
-  LayoutRef layout;
+  LayoutOfCall layout;
 
   Payload payload() const { return {base, count, layout.get()}; }
 };
@@ -32,7 +47,7 @@ struct Target {
   int rank = 0;
   int64_t displacement = 0;
   int64_t count = 0;
-  LayoutRef layout;
+  LayoutOfCall layout;
 };
 
 // Called once, with the engine owned, when an operation is locally complete: perhaps before the

@@ -16,6 +16,9 @@ class OwnMemory {
  public:
   // Before the window is open.
   void set_base(void* base) TUTTI_ENGINE_OWNED { base_ = static_cast<std::byte*>(base); }
+  // Likewise: other processes change it, too.
+  void set_guard(Stripes& stripes) TUTTI_ENGINE_OWNED { stripes_ = &stripes; }
+  Guard guard() const { return {stripes_, base_}; }
   // Likewise: displacements are addresses.
   void set_dynamic() TUTTI_ENGINE_OWNED { dynamic_ = true; }
   bool is_dynamic() const { return dynamic_; }
@@ -44,6 +47,7 @@ class OwnMemory {
 
  private:
   std::byte* base_ = nullptr;
+  Stripes* stripes_ = nullptr;
   bool dynamic_ = false;
   Attached attached_ TUTTI_OWNERS;
 };

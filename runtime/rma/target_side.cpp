@@ -48,32 +48,42 @@ void TargetSide::settle(int origin, Behind what) {
 
 // ---- the lock
 
+Error exposed_and_locked(int rank) {
+  return failure(MPI_ERR_RMA_SYNC,
+                 "rank {} of the window has exposed its memory by MPI_Win_post and has not called MPI_Win_wait yet: it "
+                 "cannot be locked meanwhile (the standard, section 12.5.3; argument rank)",
+                 rank);
+}
+
+Error locked_and_exposed(int holder) {
+  return failure(MPI_ERR_RMA_SYNC,
+                 "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, section "
+                 "12.5.3; argument win)",
+                 holder);
+}
+
 Error TargetSide::expose() {
-  if (!lock_.is_free())
-    return failure(MPI_ERR_RMA_SYNC,
-                   "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, "
-                   "section 12.5.3; argument win)",
-                   lock_.holders().front());
+  if (!lock_.is_free()) return locked_and_exposed(lock_.holders().front());
   exposed_ = true;
   return {};
 }
 
 // An origin that is refused hears so as soon as it has the lock.
 void TargetSide::asks_lock(int origin, bool exclusive) {
-  if (exposed_)
-    answers_->failed(origin, failure(MPI_ERR_RMA_SYNC,
-                                     "rank {} of the window has exposed its memory by MPI_Win_post and has not called "
-                                     "MPI_Win_wait yet: it cannot be locked meanwhile (the standard, section 12.5.3; "
-                                     "argument rank)",
-                                     rank_));
-  if (lock_.request(origin, exclusive)) answers_->granted(origin);
+  bool exposed = exposed_;
+  const bool has_it =
+      common_lock_ ? common_lock_->request(origin, exclusive, exposed) : lock_.request(origin, exclusive);
+  if (exposed) answers_->failed(origin, exposed_and_locked(rank_));
+  if (has_it) answers_->granted(origin);
   tell_holders();
 }
 
 void TargetSide::unlock(int origin) {
   if (witness_) [[unlikely]]
     witness_->completes(origin);
-  if (lock_.holds(origin))
+  if (common_lock_) {
+    if (common_lock_->holds(origin)) common_lock_->release(origin);
+  } else if (lock_.holds(origin))
     for (const int next : lock_.release(origin)) answers_->granted(next);
   answers_->unlocked(origin);
   tell_holders();
@@ -89,8 +99,8 @@ void TargetSide::asks_holders(int origin) {
 void TargetSide::tell_holders() {
   for (auto& [rank, served] : served_) {
     if (!served.wants_holders) continue;
-    const std::vector<int> before = lock_.before(rank);
-    if (before.empty()) served.wants_holders = false;
+    const std::vector<int> before = common_lock_ ? common_lock_->before(rank) : lock_.before(rank);
+    if (common_lock_ ? common_lock_->holds(rank) : before.empty()) served.wants_holders = false;
     answers_->holders(rank, before);
   }
 }

@@ -20,6 +20,11 @@
 
 namespace tutti::rma {
 
+// Locked and exposed by MPI_Win_post at once is an error (12.5.3), of whoever comes second: at the memory of `rank`;
+// `holder` has the lock.
+Error exposed_and_locked(int rank);
+Error locked_and_exposed(int holder);
+
 // Who carries answers to the origins that have asked.
 class Answers {
  public:
@@ -41,6 +46,8 @@ class TargetSide {
   explicit TargetSide(int rank) : rank_(rank) {}
   // Before anything comes.
   void set_answers(Answers& answers) TUTTI_ENGINE_OWNED { answers_ = &answers; }
+  // Before the window is open: what stands for the lock here is elsewhere, and so is whether memory is exposed.
+  void set_lock(CommonLock& lock) TUTTI_ENGINE_OWNED { common_lock_ = &lock; }
   void set_witness(Witness& witness) TUTTI_ENGINE_OWNED { witness_ = &witness; }
 
   OwnMemory& memory() { return memory_; }
@@ -68,6 +75,12 @@ class TargetSide {
   enum class Behind : uint8_t { flush, complete, unlock };
   void says(int origin, Behind what) TUTTI_ENGINE_OWNED;
   void asks_lock(int origin, bool exclusive) TUTTI_ENGINE_OWNED;
+  // Of the common lock: it is the turn of one that has asked; or others have gone before those that wait.
+  void grants(int origin) TUTTI_ENGINE_OWNED {
+    answers_->granted(origin);
+    tell_holders();
+  }
+  void lock_has_moved() TUTTI_ENGINE_OWNED { tell_holders(); }
   // From now on, as long as it waits for the lock.
   void asks_holders(int origin) TUTTI_ENGINE_OWNED;
   void hears(int origin, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED {
@@ -109,6 +122,7 @@ class TargetSide {
   const int rank_;
   Answers* answers_ TUTTI_OWNERS = nullptr;
   Witness* witness_ TUTTI_OWNERS = nullptr;
+  CommonLock* common_lock_ TUTTI_OWNERS = nullptr;  // in the place of lock_
   OwnMemory memory_;
   bool exposed_ TUTTI_OWNERS = false;
   std::unordered_map<int, Served> served_ TUTTI_OWNERS;  // by origin

@@ -90,4 +90,32 @@ TEST(CarryOut, takes_any_layout_and_part) {
   EXPECT_EQ(memory, before);
 }
 
+// Under stripes it does the same: in one run, with elements that reach over the end of a stripe, and with gaps.
+TEST(CarryOut, does_the_same_under_stripes) {
+  constexpr int kNumbers = 5000;
+  alignas(64) static std::byte zero[sizeof(rma::Stripes)]{};
+  rma::Stripes& stripes = *reinterpret_cast<rma::Stripes*>(zero);
+  std::vector<int32_t> data(kNumbers);
+  std::iota(data.begin(), data.end(), 1);
+  for (const int64_t shift : {0, 2}) {  // at 2 some elements lie in two stripes
+    std::vector<std::byte> memory(kNumbers * 4 + 8), expected = memory;
+    std::vector<int32_t> old(kNumbers, -1);
+    for (int round = 0; round < 2; ++round) {
+      const Payload there{memory.data() + shift, kNumbers * 4, &Layout::bytes()};
+      carry_out(kSums, {kSum, 0}, there, 0, bytes_of(data.data()), kNumbers * 4,
+                reinterpret_cast<std::byte*>(old.data()), {&stripes, memory.data()});
+      carry_out(kSums, {kSum, 0}, {expected.data() + shift, kNumbers * 4, &Layout::bytes()}, 0, bytes_of(data.data()),
+                kNumbers * 4, nullptr);
+    }
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(old, data);
+  }
+  const LayoutRef gaps = Layout::repeat(Layout::dense(4, 4), kNumbers / 2, 8);
+  std::vector<int32_t> memory(kNumbers), old(kNumbers / 2, -1);
+  carry_out(kSums, {kSum, 0}, {memory.data(), 1, gaps.get()}, 0, bytes_of(data.data()), kNumbers * 2,
+            reinterpret_cast<std::byte*>(old.data()), {&stripes, reinterpret_cast<std::byte*>(memory.data())});
+  for (int i = 0; i < kNumbers; ++i) EXPECT_EQ(memory[static_cast<size_t>(i)], i % 2 == 0 ? i / 2 + 1 : 0);
+  EXPECT_EQ(old, std::vector<int32_t>(kNumbers / 2, 0));
+}
+
 }  // namespace

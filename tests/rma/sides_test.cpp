@@ -202,6 +202,46 @@ TEST_F(TargetSide, who_locks_what_is_exposed_hears_so_before_it_has_the_lock) {
   EXPECT_FALSE(side.expose());
 }
 
+// A lock that others take elsewhere: who may have it is told in time.
+struct Elsewhere final : rma::CommonLock {
+  bool request(int rank, bool, bool& is_exposed) override {
+    is_exposed = exposed;
+    if (free) holder = rank;
+    return free;
+  }
+  void release(int) override { holder = -1; }
+  bool holds(int rank) const override { return rank == holder; }
+  std::vector<int> before(int rank) const override { return rank == holder ? Ranks{} : others; }
+
+  bool free = false, exposed = false;
+  int holder = -1;
+  Ranks others{7, 8};
+};
+
+TEST_F(TargetSide, asks_a_common_lock_for_those_who_ask_it) {
+  Elsewhere lock;
+  side.set_lock(lock);
+  side.asks_lock(1, true);
+  EXPECT_EQ(answers.take(), Said{});
+  side.asks_holders(1);
+  EXPECT_EQ(answers.take(), Said{"1 holders 7 8"});
+  lock.others = {};  // nobody is known for a moment, yet it is not its turn
+  side.lock_has_moved();
+  EXPECT_EQ(answers.take(), Said{"1 holders"});
+  lock.others = {8};
+  side.lock_has_moved();
+  EXPECT_EQ(answers.take(), Said{"1 holders 8"});
+  lock.holder = 1;
+  side.grants(1);
+  EXPECT_EQ(answers.take(), (Said{"1 granted", "1 holders"}));
+  side.says(1, Behind::unlock);
+  EXPECT_EQ(answers.take(), Said{"1 unlocked"});
+  EXPECT_EQ(lock.holder, -1);
+  lock.free = lock.exposed = true;
+  side.asks_lock(2, false);
+  EXPECT_EQ(answers.take(), (Said{fmt::format("2 failed {}", int{MPI_ERR_RMA_SYNC}), "2 granted"}));
+}
+
 // What is admitted is told to the witness, and nothing else.
 struct Watching final : rma::Witness {
   void serves(int origin, uint64_t mark, const rma::Act&, const rma::TargetBuffer& buffer) override {

@@ -279,10 +279,7 @@ struct Fetched {
 Error update(const void* origin_addr, int64_t origin_count, const Datatype* origin_type, const Fetched* result,
              const There& there, const Op& op, Window& win, MPI_Request* request) {
   rma::Local origin;
-  if (origin_type)
-    origin = local(origin_addr, origin_count, *origin_type);
-  else
-    origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
+  if (origin_type) origin = local(origin_addr, origin_count, *origin_type);
   rma::Act act{.kind = rma::AccessKind::update, .fetches = result != nullptr};
   rma::Update& update = act.update;
   const auto check = [&]() TUTTI_ENGINE_OWNED -> Error {

@@ -100,7 +100,7 @@ struct MessagePath::LongUpdate {
     std::unique_ptr<std::byte[]> old;
     if (head.act.fetches) old = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
     carry_out(path.arithmetic_, head.act.update, path.target_.memory().at(buffer_of(head, layout)), piece * length,
-              buffers[static_cast<size_t>(piece % 2)].get(), bytes, old.get());
+              buffers[static_cast<size_t>(piece % 2)].get(), bytes, old.get(), path.target_.memory().guard());
     if (old) answer(piece, std::move(old), bytes);
   }
 
@@ -224,7 +224,7 @@ void MessagePath::apply(int origin, uint32_t serial, const OperationHead& head, 
                         const std::byte* data) {
   Bytes old(head.act.fetches ? static_cast<size_t>(head.bytes) : 0);
   carry_out(arithmetic_, head.act.update, target_.memory().at(buffer_of(head, layout)), 0, data, head.bytes,
-            head.act.fetches ? old.data() : nullptr);
+            head.act.fetches ? old.data() : nullptr, target_.memory().guard());
   if (head.act.fetches) send(origin, WindowMessage::reply, serial, old);
 }
 
