@@ -5,14 +5,18 @@
 // epochs.hpp.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "base/bytes.hpp"
 #include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
+#include "engine/engine.hpp"
+#include "engine/wait/poller.hpp"
 #include "rma/arithmetic.hpp"
 #include "rma/operation.hpp"
 #include "rma/origin_side.hpp"
+#include "rma/paths/direct.hpp"
 #include "rma/paths/message.hpp"
 #include "rma/target_side.hpp"
 
@@ -23,12 +27,22 @@ class WindowEnd {
   // `data`: a channel of the window's own, which nobody receives from with a wildcard; it outlives
   // the window.
   WindowEnd(Service& service, engine::Channel& data, const Arithmetic& arithmetic)
-      : target_(data.rank), messages_(service, data, arithmetic, origin_, target_) {}
+      : data_(data),
+        arithmetic_(arithmetic),
+        target_(data.rank),
+        messages_(service, data, arithmetic, origin_, target_) {}
 
   OriginSide& origin() { return origin_; }
   const OriginSide& origin() const { return origin_; }
   TargetSide& target() { return target_; }
   const TargetSide& target() const { return target_; }
+
+  // Before it opens, and when my memory has its base: operations at these ranks go in memory, all of them and those who
+  // call it alike.
+  void share(NodeParts parts) TUTTI_ENGINE_OWNED {
+    direct_ = std::make_unique<DirectPath>(std::move(parts), *data_.engine, arithmetic_, origin_, target_);
+  }
+  bool is_shared() const { return direct_ != nullptr; }
 
   // My memory is there: from here on others' operations are served, also those that have come already.
   void open() TUTTI_ENGINE_OWNED { messages_.open(); }
@@ -36,44 +50,99 @@ class WindowEnd {
   // ---- operations at others' memory
 
   void put(const Local& origin, const Target& target, Done done = {}) TUTTI_ENGINE_OWNED {
+    if (const int near = member(target.rank); near >= 0) return direct_->put(near, origin, target, done);
     messages_.put(origin, target, done);
   }
   void get(const Local& origin, const Target& target, Done done = {}) TUTTI_ENGINE_OWNED {
+    if (const int near = member(target.rank); near >= 0) return direct_->get(near, origin, target, done);
     messages_.get(origin, target, done);
   }
   // Accumulates. `origin` is read unless the operation is kNoOp; with `result` what was there
-  // before is fetched.
+  // before is fetched. All updates of one origin at one target go one way, which keeps them in order.
   void update(Update update, const Local& origin, const Local* result, const Target& target,
               Done done = {}) TUTTI_ENGINE_OWNED {
+    if (const int near = member(target.rank); near >= 0)
+      return direct_->update(near, update, origin, result, target, done);
     messages_.update(update, origin, result, target, done);
   }
   // One element, dense in memory.
   void compare_and_swap(Update element, const void* origin, const void* compare, void* result,
                         const Target& target) TUTTI_ENGINE_OWNED {
+    if (const int near = member(target.rank); near >= 0)
+      return direct_->compare_and_swap(near, element, origin, compare, result, target);
     messages_.compare_and_swap(element, origin, compare, result, target);
   }
 
-  // ---- synchronisation: what the origin side waits for afterwards
+  // ---- synchronisation: what calls wait for afterwards, by a WordWait
 
   // Asks whether the operations before are complete at the target (kAll: at all), if that is not known.
   void flush(int rank) TUTTI_ENGINE_OWNED;
+  // Has those be locally complete that are not under way to be so by themselves.
+  void flush_locally(int rank) TUTTI_ENGINE_OWNED {
+    if (direct_) direct_->carry_out_delayed(rank);
+  }
   // Tells it that it may access my memory.
-  void post(int rank) TUTTI_ENGINE_OWNED { messages_.post(rank); }
+  void post(int rank) TUTTI_ENGINE_OWNED;
   // Tells it that my operations are all before this.
-  void complete(int rank) TUTTI_ENGINE_OWNED { messages_.complete(rank); }
+  void complete(int rank) TUTTI_ENGINE_OWNED;
   void lock(int rank, bool exclusive) TUTTI_ENGINE_OWNED;
   // When my operations there are complete.
   void unlock(int rank) TUTTI_ENGINE_OWNED;
+
+  bool is_posted(int rank) const TUTTI_ENGINE_OWNED;
+  void take_post(int rank) TUTTI_ENGINE_OWNED;
+  bool is_locked(int rank) TUTTI_ENGINE_OWNED;
+  bool is_unlocked(int rank) const TUTTI_ENGINE_OWNED { return member(rank) >= 0 || origin_.is_unlocked(rank); }
   // Of a lock that is awaited: the processes that hold it or come before, as far as they have been
   // told. The first call asks for it. Empty: not known.
   std::span<const int> holders(int rank) TUTTI_ENGINE_OWNED;
+  // Whoever waits for the lock there waits for its holders alone, and for nobody to tell of them.
+  bool knows_holders(int rank) const TUTTI_ENGINE_OWNED { return member(rank) >= 0 || rank == data_.rank; }
+
+  // Exposes my memory: an error while it is locked.
+  Error expose() TUTTI_ENGINE_OWNED { return direct_ ? direct_->expose() : target_.expose(); }
+  void hide() TUTTI_ENGINE_OWNED { direct_ ? direct_->hide() : target_.hide(); }
+  bool is_completed_by(int rank) const TUTTI_ENGINE_OWNED;
+  void take_complete(int rank) TUTTI_ENGINE_OWNED;
+
   // What my witness has to say to the one there.
   void tell_witness(int rank, const Bytes& bytes) TUTTI_ENGINE_OWNED { messages_.tell_witness(rank, bytes); }
 
  private:
+  template <class Done>
+  friend class WordWait;
+  // -1: messages go there.
+  int member(int rank) const { return direct_ ? direct_->member(rank) : -1; }
+
+  engine::Channel& data_;
+  const Arithmetic& arithmetic_;
   OriginSide origin_;
   TargetSide target_;
   MessagePath messages_;
+  std::unique_ptr<DirectPath> direct_;  // nullptr: nobody shares memory with this process
+};
+
+// While it lives a thread that waits until `done` holds, which may be a word in memory that others write, is woken when
+// it does.
+template <class Done>
+class WordWait final : private engine::Poller {
+ public:
+  WordWait(WindowEnd& window, Done& done) TUTTI_ENGINE_OWNED : done_(done) {
+    if (!window.direct_ || done()) return;
+    direct_ = window.direct_.get();
+    direct_->wait_begins();
+    direct_->engine().add_poller(*this);
+  }
+  ~WordWait() TUTTI_ENGINE_OWNED {
+    if (direct_) direct_->engine().remove_poller(*this);
+  }
+  WordWait(const WordWait&) = delete;
+
+ private:
+  bool poll() override TUTTI_ENGINE_OWNED { return done_(); }
+
+  DirectPath* direct_ = nullptr;
+  Done& done_;
 };
 
 }  // namespace tutti::rma

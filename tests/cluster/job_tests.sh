@@ -28,7 +28,7 @@ test_programs() {
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
     op.user comm.communicators comm.resources comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.bcast_gaps \
     coll.stress coll.requests legal.collectives rma.fence rma.pscw rma.lock rma.atomics rma.derived rma.dynamic \
-    rma.large rma.shared rma.errors; do
+    rma.large rma.shared rma.direct rma.random rma.errors; do
     launch --host $all "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
     echo "$name: $took s"

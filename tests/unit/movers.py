@@ -24,7 +24,7 @@ RULES = {
         "runtime/transport/shared/doorbell.cpp": "names of sockets",
         "runtime/rma/paths/message.cpp": "a text for the other side",
         "runtime/mpi/comm/": "texts and words for other ranks",
-        "runtime/mpi/rma/window_shared.cpp": "a text for other ranks",
+        "runtime/mpi/rma/node_memory.cpp": "a text for other ranks",
         "runtime/mpi/process/": "names of ports",
         "runtime/mpi/object/": "texts, and Fortran's values of LOGICAL",
         "runtime/mpi/env/": "texts",

@@ -10,8 +10,14 @@
 // Of the sanitizer's run-time library (sanitizer/asan_interface.h), where the program has it: the first byte that must
 // not be touched, or nullptr. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" [[gnu::weak, gnu::visibility("default")]] void* __asan_region_is_poisoned(void* begin, size_t bytes);
+// Of ThreadSanitizer's. NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" [[gnu::weak, gnu::visibility("default")]] void __tsan_init();
 
 namespace tutti::mpi {
+
+bool sanitizer_looks_on() {
+  return __asan_region_is_poisoned || __tsan_init;
+}
 
 Error outside_of_memory(const Payload& payload, const char* side) {
   constexpr int kMostRuns = 4096;

@@ -9,6 +9,9 @@
 
 namespace tutti::mpi {
 
+// The program has been compiled for a sanitizer that sees which memory it touches, and when.
+bool sanitizer_looks_on();
+
 // An error if a byte of the buffer, which is called `side` ("send", "receive"), is no memory of the program's.
 // Of a layout with gaps the first 4096 runs are looked at.
 Error outside_of_memory(const Payload& payload, const char* side);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -131,18 +130,6 @@ Error get_processor_name(char* name, int* resultlen) {
   *resultlen = static_cast<int>(host.size());
   return {};
 }
-
-namespace {
-
-// A cache line apart, as transports like it, or what the program asks for (section 9.2).
-size_t alignment_of(const Info* info) {
-  constexpr size_t kLine = 64, kMost = size_t{1} << 30;
-  const std::optional<std::string> asked = info ? info->get("mpi_minimum_memory_alignment") : std::nullopt;
-  const size_t bytes = asked ? std::strtoull(asked->c_str(), nullptr, 10) : 0;
-  return bytes <= kLine || bytes > kMost ? kLine : std::bit_ceil(bytes);
-}
-
-}  // namespace
 
 Error alloc_mem(MPI_Aint size, Info* info, void* baseptr) {
   if (size < 0) return failure(MPI_ERR_ARG, "{} is no size (argument size)", size);

@@ -2,6 +2,7 @@
 // Opening: settings become a transport, an engine and a checker. Collective over the job.
 #include <algorithm>
 #include <functional>
+#include <string_view>
 
 #include "base/config.hpp"
 #include "base/flight.hpp"
@@ -15,6 +16,7 @@
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "members/processes.hpp"
+#include "mpi/check/known_memory.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
@@ -167,6 +169,11 @@ Error open_engine(Process& p, const Config& config) {
   return {};
 }
 
+// A sanitizer sees what other processes do to the program's memory only where messages bring it.
+bool windows_go_direct(std::string_view setting) {
+  return setting == "auto" ? !sanitizer_looks_on() : setting == "on";
+}
+
 // Of the engine (2), the flight record and the progress thread (5), whose libevent ends the process when it has none.
 constexpr int kFilesOfEngine = 8;
 
@@ -201,6 +208,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
       transport::Router::open(transport_options(*config, view, *p.processes), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
+  p.windows_direct = windows_go_direct(config->text("rma.direct"));
 
   if (Error e = probe_descriptors(kFilesOfEngine)) return e;
   if (Error e = open_engine(p, *config)) return e;

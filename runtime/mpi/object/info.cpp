@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -40,6 +42,13 @@ bool Info::remove(std::string_view key) {
 std::vector<Info::Entry> Info::entries() const {
   const Lock lock(mutex_);
   return entries_;
+}
+
+size_t alignment_of(const Info* info) {
+  constexpr size_t kLine = 64, kMost = size_t{1} << 30;
+  const std::optional<std::string> asked = info ? info->get("mpi_minimum_memory_alignment") : std::nullopt;
+  const size_t bytes = asked ? std::strtoull(asked->c_str(), nullptr, 10) : 0;
+  return bytes <= kLine || bytes > kMost ? kLine : std::bit_ceil(bytes);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 // there before MPI_Init and after MPI_Finalize, and any thread may use them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ class Info final : public Object {
   mutable Mutex mutex_;
   std::vector<Entry> entries_ TUTTI_GUARDED_BY(mutex_);
 };
+
+// Of memory that MPI makes: a cache line, or what the hint mpi_minimum_memory_alignment asks for (9.2); a power of two.
+size_t alignment_of(const Info* info);
 
 // MPI_INFO_ENV (11.2.1). Knows at once what a process knows by itself: command, argv, wdir, host,
 // arch. The rest (maxprocs, thread_level, …) is added by MPI_Init.

@@ -71,6 +71,7 @@ struct Process {
   Mutex spanning_mutex;
   std::vector<std::pair<uint64_t, const Comm*>> spanning TUTTI_GUARDED_BY(spanning_mutex);
   StressMode stress_mode;
+  bool windows_direct = true;                         // the setting rma.direct
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
   // What is told once is not told again: of each Tolerated (tolerated.hpp), and of findings that are only reported the

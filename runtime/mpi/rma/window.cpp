@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "boot/joining.hpp"
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
 #include "contract/signature.hpp"
@@ -17,11 +18,14 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/current.hpp"
+#include "mpi/object/info.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
 #include "rma/window_end.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi::one_sided {
 namespace {
@@ -182,6 +186,33 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   return window;
 }
 
+bool may_go_direct(const Comm& comm) {
+  return comm.process.windows_direct && !strict && comm.process.transport->has_shared_memory();
+}
+
+// Communicators of several machines have one context, and may find themselves in one folder of a network: the number of
+// whoever makes it is in the name.
+std::string name_of_memory(const Window& window) {
+  return fmt::format("tutti.{}.win.{:x}.{}", own_job().view().id, window.comm->context(), my_process());
+}
+
+void go_direct(Window& window) {
+  const NodeMemory& node = *window.node;
+  rma::NodeParts parts{.ranks = node.ranks,
+                       .me = node.me,
+                       .words = node.file->base(),
+                       .delays = window.comm->process.stress_mode.kind != StressMode::Kind::off};
+  std::vector<int> processes;
+  for (size_t member = 0; member < node.ranks.size(); ++member) {
+    parts.bases.push_back(node.base(member));
+    processes.push_back(window.process_of(node.ranks[member]));
+  }
+  const Engine::Guard own(window.comm->engine());
+  parts.bells = window.comm->process.transport->bells_for(processes);
+  window.protocol->target().memory().set_base(node.mine());
+  window.protocol->share(std::move(parts));
+}
+
 MPI_Win open_window(Window& window, void* base) {
   window.base = base;
   {
@@ -210,20 +241,51 @@ Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm&
   return {};
 }
 
+namespace {
+
+// Memory of the node's for the ranks of each node, if they can have it, and are all of one job. Who asks for an
+// alignment that a page does not have gets memory of its own.
+Error share_if_possible(Window& window, size_t alignment) {
+  constexpr size_t kPage = 4096;
+  Comm& comm = *window.comm;
+  if (comm.size() == 1 || engine::spans_jobs(comm.context())) return {};
+  Sharing mine;
+  if (may_go_direct(comm) && alignment <= kPage)
+    mine = sharing_of(comm);
+  else
+    mine.machine = sharing_of(comm).machine;
+  std::vector<Sharing> sharing(static_cast<size_t>(comm.size()));
+  coll::Call exchange = allgather_bytes(&mine, sharing.data(), sizeof mine);
+  exchange.signature = contract::word_of(Function::Win_allocate);
+  if (Error e = run(comm, exchange)) return e;
+  Result<std::unique_ptr<NodeMemory>> node =
+      share_in_groups(comm, Function::Win_allocate, window.parts, sharing, name_of_memory(window));
+  if (!node) return std::move(node).error();
+  window.node = *std::move(node);
+  return {};
+}
+
+}  // namespace
+
 Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr, MPI_Win* win) {
   if (Error e = no_window_on(comm)) return e;
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
-  void* memory = nullptr;
-  // A cache line apart, as transports like it.
-  if (posix_memalign(&memory, 64, static_cast<size_t>(std::max<MPI_Aint>(size, 1))) != 0)
-    return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", size);
-  std::unique_ptr<void, Window::Freed> allocated(memory);
   Result<Ref<Window>> made =
       make_window(comm, Function::Win_allocate, MPI_WIN_FLAVOR_ALLOCATE, info, {size, disp_unit});
   if (!made) return std::move(made).error();
-  (*made)->allocated = std::move(allocated);
-  *win = open_window(**made, memory);
+  Window& window = **made;
+  if (Error e = share_if_possible(window, alignment_of(info))) return e;
+  void* memory = window.node ? window.node->mine() : nullptr;
+  if (!window.node) {
+    const auto bytes = static_cast<size_t>(std::max<MPI_Aint>(size, 1));
+    if (posix_memalign(&memory, alignment_of(info), bytes) != 0)
+      return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", size);
+    window.allocated.reset(memory);
+  } else {
+    go_direct(window);
+  }
+  *win = open_window(window, memory);
   *static_cast<void**>(baseptr) = memory;
   return {};
 }
@@ -282,7 +344,7 @@ Error win_free(MPI_Win* win) {
     if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->checker()->settle(*ledger);
   }
   window.allocated.reset();
-  window.shared.reset();
+  window.node.reset();
   *win = MPI_WIN_NULL;
   window.free_handle();
   return {};

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,9 +20,9 @@
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/request/watch.hpp"
+#include "mpi/rma/node_memory.hpp"
 #include "mpi/rma/parts.hpp"
 #include "rma/epochs.hpp"
-#include "transport/shared/shared_file.hpp"
 
 namespace tutti::rma {
 class WindowEnd;
@@ -53,11 +54,11 @@ class Window final : public HasErrhandler {
   int unit = 1;  // as the attribute tells it
   Parts parts;   // of all ranks
   std::unique_ptr<rma::WindowEnd> protocol;
-  rma::Epochs epochs;  // touched with the engine owned
+  rma::Epochs epochs;    // touched with the engine owned
+  unsigned flushes = 0;  // likewise
 
-  std::unique_ptr<void, Freed> allocated;         // MPI_Win_allocate
-  std::unique_ptr<transport::SharedFile> shared;  // MPI_Win_allocate_shared
-  std::vector<int64_t> offsets;                   // there, by rank
+  std::unique_ptr<void, Freed> allocated;  // MPI_Win_allocate, where it shares memory with nobody
+  std::unique_ptr<NodeMemory> node;        // MPI_Win_allocate_shared, and MPI_Win_allocate where it does
 
   // Under --check=strict: what operations use here, by target, until a call on the window says that they are
   // complete, or that with the request of one does, which owns what it uses. The engine's owner's.
@@ -99,6 +100,13 @@ void take_hints(Window& window, const Info* info);
 // not follow each other.
 Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Part mine,
                                 bool* apart = nullptr);
+// Whether this process may carry out operations in memory that it shares: not where somebody looks on who has to see
+// them come (--check=strict, the sanitizers), or where ranks of the node have no means to wake each other.
+bool may_go_direct(const Comm& comm);
+// A name in the node for memory of a window that is being made.
+std::string name_of_memory(const Window& window);
+// Before open_window(), on all ranks that share window.node: operations among them go in that memory.
+void go_direct(Window& window);
 // The memory is there: others may access it, and the program gets the handle.
 MPI_Win open_window(Window& window, void* base);
 

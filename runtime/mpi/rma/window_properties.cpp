@@ -25,6 +25,8 @@ constexpr struct {
     {"same_size", "false"},
     {"same_disp_unit", "false"},
     {"alloc_shared_noncontig", "false"},
+    {"mpi_accumulate_granularity", "0"},
+    {"mpi_minimum_memory_alignment", "64"},
 };
 
 }  // namespace

@@ -3,7 +3,10 @@
 // must be over before a call returns, and what a waiting one needs.
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "contract/signature.hpp"
 #include "engine/engine.hpp"
@@ -56,16 +59,24 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
   return ranks;
 }
 
+// Waits for what others tell, by messages or by words in memory.
+template <class Done, class Needs>
+void await(const Window& window, Done&& done, Needs&& needs) TUTTI_ENGINE_OWNED {
+  const rma::WordWait wait(*window.protocol, done);
+  window.comm->engine().wait_until(done, needs);
+}
+
 // Waits for those of `ranks` that `done` does not hold for: each has to make a call.
 template <class IsDone>
 void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is_done) TUTTI_ENGINE_OWNED {
-  window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_done); },
-                                   [&](Condition& needs) TUTTI_ENGINE_OWNED {
-                                     needs.all();
-                                     for (const int rank : ranks)
-                                       if (!is_done(rank)) needs.process(window.process_of(rank));
-                                     needs.end();
-                                   });
+  await(
+      window, [&] { return std::ranges::all_of(ranks, is_done); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED {
+        needs.all();
+        for (const int rank : ranks)
+          if (!is_done(rank)) needs.process(window.process_of(rank));
+        needs.end();
+      });
 }
 
 // The others' progress completes these, which needs no call of theirs.
@@ -78,7 +89,8 @@ void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
     win.races->completed(rank);
 }
 void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
-  const rma::WindowEnd& protocol = *win.protocol;
+  rma::WindowEnd& protocol = *win.protocol;
+  protocol.flush_locally(rank);
   win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
@@ -89,7 +101,7 @@ void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
 void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_ENGINE_OWNED {
   const std::span<const int> holders = window.protocol->holders(rank);
   if (holders.empty()) return void(needs.always());
-  if (rank == window.rank()) {  // it knows, and waits for nobody but these
+  if (window.protocol->knows_holders(rank)) {  // and waits for nobody but these
     needs.all();
     for (const int holder : holders) needs.process(window.process_of(holder));
     return void(needs.end());
@@ -99,16 +111,18 @@ void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_E
   needs.end().end();
 }
 
-void await_locks(Window& window, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED {
+void await_locks(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
-  const auto is_locked = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.origin().is_locked(rank); };
-  window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
-                                   [&](Condition& needs) TUTTI_ENGINE_OWNED {
-                                     needs.all();
-                                     for (const int rank : ranks)
-                                       if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
-                                     needs.end();
-                                   });
+  const auto is_locked = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); };
+  // Of each, also behind one that is not there yet: who has its turn lets those behind it share.
+  await(
+      window, [&] { return std::ranges::count_if(ranks, is_locked) == std::ssize(ranks); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED {
+        needs.all();
+        for (const int rank : ranks)
+          if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
+        needs.end();
+      });
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
@@ -127,13 +141,13 @@ Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
 }
 
 // Gives up locks that have been asked for, when the operations under them are complete.
-Error unlock(Window& window, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED {
+Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const int rank : ranks) protocol.unlock(rank);
   window.comm->engine().wait_until([&] {
     return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
-      return protocol.origin().is_flushed(rank) && protocol.origin().is_unlocked(rank);
+      return protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank);
     });
   });
   for (const int rank : ranks) {
@@ -198,7 +212,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   if (Error e = epochs.check_start()) return e;
   if (assertion & MPI_MODE_NOCHECK)
     for (const int rank : *ranks)
-      if (win.protocol->origin().is_posted(rank))
+      if (win.protocol->is_posted(rank))
         return failure(
             MPI_ERR_ASSERT,
             "MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank {}: it must be given by both, or "
@@ -207,8 +221,8 @@ Error win_start(Group& group, int assertion, Window& win) {
   epochs.start(*std::move(ranks));
   if (assertion & MPI_MODE_NOCHECK) return {};
   rma::WindowEnd& protocol = *win.protocol;
-  await_each(win, epochs.targets(), [&](int rank) TUTTI_ENGINE_OWNED { return protocol.origin().is_posted(rank); });
-  for (const int rank : epochs.targets()) protocol.origin().take_post(rank);
+  await_each(win, epochs.targets(), [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_posted(rank); });
+  for (const int rank : epochs.targets()) protocol.take_post(rank);
   return {};
 }
 
@@ -231,7 +245,7 @@ Error win_post(Group& group, int assertion, Window& win) {
   if (!ranks) return std::move(ranks).error();
   const Inside inside(win);
   if (Error e = win.epochs.check_post()) return e;
-  if (Error e = win.protocol->target().expose()) return e;
+  if (Error e = win.protocol->expose()) return e;
   win.epochs.post(*std::move(ranks));
   if (win.races) [[unlikely]]
     win.races->promises(assertion, true);
@@ -244,9 +258,9 @@ Error win_post(Group& group, int assertion, Window& win) {
 namespace {
 
 void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
-  for (const int rank : win.epochs.origins()) win.protocol->target().take_complete(rank);
+  for (const int rank : win.epochs.origins()) win.protocol->take_complete(rank);
   win.epochs.wait();
-  win.protocol->target().hide();
+  win.protocol->hide();
   if (win.races) [[unlikely]]
     win.races->exposed_no_more();
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -258,17 +272,17 @@ Error win_wait(Window& win) {
   const Inside inside(win);
   if (Error e = win.epochs.check_wait()) return e;
   rma::WindowEnd& protocol = *win.protocol;
-  protocol.target().hide();  // who locks it from here on waits, as the standard may be read
+  protocol.hide();  // who locks it from here on waits, as the standard may be read
   const std::vector<int>& origins = win.epochs.origins();
-  const auto is_done = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.target().is_completed_by(rank); };
-  win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
-                                [&](Condition& needs) TUTTI_ENGINE_OWNED {
-                                  needs.all();
-                                  for (const int rank : origins)
-                                    if (!is_done(rank) && !protocol.target().is_serving(rank))
-                                      needs.process(win.process_of(rank));
-                                  needs.end();
-                                });
+  const auto is_done = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_completed_by(rank); };
+  await(
+      win, [&] { return std::ranges::all_of(origins, is_done); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED {
+        needs.all();
+        for (const int rank : origins)
+          if (!is_done(rank) && !protocol.target().is_serving(rank)) needs.process(win.process_of(rank));
+        needs.end();
+      });
   end_exposure(win);
   return win.races ? failure_of(win) : Error();
 }
@@ -281,9 +295,8 @@ Error win_test(Window& win, int* flag) {
   *flag = 0;
   if (!error) {
     moved = engine.progress();
-    *flag = std::ranges::all_of(win.epochs.origins(), [&](int rank) TUTTI_ENGINE_OWNED {
-      return win.protocol->target().is_completed_by(rank);
-    });
+    *flag = std::ranges::all_of(win.epochs.origins(),
+                                [&](int rank) TUTTI_ENGINE_OWNED { return win.protocol->is_completed_by(rank); });
     if (*flag) end_exposure(win);
     if (*flag && win.races) [[unlikely]]
       error = failure_of(win);
@@ -309,10 +322,10 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
   win.protocol->lock(rank, lock_type == MPI_LOCK_EXCLUSIVE);
-  await_locks(win, {rank});
+  await_locks(win, std::span(&rank, 1));
   Error refused = failure_of(win);
   if (!refused) return {};
-  (void)unlock(win, {rank});
+  (void)unlock(win, std::span(&rank, 1));
   epochs.unlock(rank);
   return refused;
 }
@@ -321,7 +334,8 @@ Error win_unlock(int rank, Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (Error e = epochs.check_unlock(rank)) return e;
-  Error error = epochs.lock_of(rank) == Epochs::Lock::held ? unlock(win, {rank}) : end_unchecked(win, rank);
+  Error error =
+      epochs.lock_of(rank) == Epochs::Lock::held ? unlock(win, std::span(&rank, 1)) : end_unchecked(win, rank);
   epochs.unlock(rank);
   return error;
 }
@@ -360,11 +374,20 @@ Error win_unlock_all(Window& win) {
 namespace {
 
 Error flush(Window& win, int rank) {
-  const Inside inside(win);
-  if (Error e = win.epochs.check_flush(rank)) return e;
-  await_flushed(win, rank);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return failure_of(win);
+  constexpr unsigned kFlushes = 16;
+  bool gives_way = false;
+  Error error;
+  {
+    const Inside inside(win);
+    if (Error e = win.epochs.check_flush(rank)) return e;
+    await_flushed(win, rank);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    error = failure_of(win);
+    gives_way = win.protocol->is_shared() && ++win.flushes % kFlushes == 0;
+  }
+  // What a program flushes again and again until another rank has changed it cannot come while it has that one's core.
+  if (gives_way) win.comm->engine().give_way();
+  return error;
 }
 
 Error flush_local(Window& win, int rank) {

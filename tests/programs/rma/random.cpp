@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows by chance: kinds of windows and of epochs, operations and types that a seed chooses, beside a model that every
+// Windows by chance: kinds of windows and of epochs, elements of 1 to 8 bytes,
+// operations and types that a seed chooses, beside a model that every
 // rank keeps of all windows. In an epoch each element of a window is put, accumulated or only read, as the standard
 // wants it (section 12.7); what is fetched, and at the end of each epoch each rank's own window, are those of the model.
 //   random [SEED [EPOCHS]]
@@ -10,8 +11,24 @@
 
 namespace {
 
-using Element = long long;
-const MPI_Datatype kType = MPI_LONG_LONG;
+template <class Element>
+MPI_Datatype type_of();
+template <>
+MPI_Datatype type_of<signed char>() {
+  return MPI_SIGNED_CHAR;
+}
+template <>
+MPI_Datatype type_of<short>() {
+  return MPI_SHORT;
+}
+template <>
+MPI_Datatype type_of<int>() {
+  return MPI_INT;
+}
+template <>
+MPI_Datatype type_of<long long>() {
+  return MPI_LONG_LONG;
+}
 
 class Chance {
  public:
@@ -30,15 +47,16 @@ enum class Epoch { fence, groups, lock, lock_all, epochs };
 const MPI_Op kOps[] = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE, MPI_NO_OP};
 constexpr int kOpCount = 8;
 
+template <class Element>
 Element applied(int op, Element old, Element with) {
   switch (op) {
       // clang-format off
-    case 0: return old + with;
+    case 0: return static_cast<Element>(old + with);
     case 1: return std::min(old, with);
     case 2: return std::max(old, with);
-    case 3: return old & with;
-    case 4: return old | with;
-    case 5: return old ^ with;
+    case 3: return static_cast<Element>(old & with);
+    case 4: return static_cast<Element>(old | with);
+    case 5: return static_cast<Element>(old ^ with);
     case 6: return with;
     default: return old;
       // clang-format on
@@ -46,11 +64,12 @@ Element applied(int op, Element old, Element with) {
 }
 
 // Elements of a window, in a datatype for the target, and memory at the origin, with gaps or without.
+template <class Element>
 class Picked {
  public:
   Picked(const std::vector<int>& elements, bool gaps) : count_(static_cast<int>(elements.size())), step_(gaps ? 3 : 1) {
-    OK(MPI_Type_create_indexed_block(count_, 1, elements.data(), kType, &target_));
-    OK(MPI_Type_vector(count_, 1, step_, kType, &origin_));
+    OK(MPI_Type_create_indexed_block(count_, 1, elements.data(), type_of<Element>(), &target_));
+    OK(MPI_Type_vector(count_, 1, step_, type_of<Element>(), &origin_));
     OK(MPI_Type_commit(&target_));
     OK(MPI_Type_commit(&origin_));
     memory_.assign(elements.size() * static_cast<size_t>(step_) + 1, -77);
@@ -75,7 +94,11 @@ class Picked {
   std::vector<Element> memory_;
 };
 
+template <class Element>
 class Run {
+  using Pick = Picked<Element>;
+  inline static const MPI_Datatype kType = type_of<Element>();
+
  public:
   explicit Run(unsigned seed) : chance_(seed), rank_(check::world_rank) {
     OK(MPI_Comm_size(MPI_COMM_WORLD, &size_));
@@ -84,7 +107,7 @@ class Run {
     open();
     model_.assign(static_cast<size_t>(size_), std::vector<Element>(static_cast<size_t>(elements_)));
     for (int rank = 0; rank < size_; ++rank)
-      for (int e = 0; e < elements_; ++e) model_[rank][e] = chance_.below(1000);
+      for (int e = 0; e < elements_; ++e) model_[rank][e] = static_cast<Element>(chance_.below(100));
     std::copy(model_[rank_].begin(), model_[rank_].end(), own_);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
@@ -96,7 +119,7 @@ class Run {
     const int rounds = 1 + chance_.below(3);
     begin(kind);
     // Each origin's operations come from a chance of its own, which all ranks follow.
-    std::vector<std::unique_ptr<Picked>> alive;
+    std::vector<std::unique_ptr<Pick>> alive;
     std::vector<MPI_Request> requests;
     for (int target = 0; target < size_; ++target) {
       if (kind == Epoch::lock) OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, window_));
@@ -182,7 +205,7 @@ class Run {
 
   // What `origin` does to `target`; everybody follows it in the model, and the origin does it.
   void operate(int origin, int target, int round, bool with_requests, Chance& own,
-               std::vector<std::unique_ptr<Picked>>& alive, std::vector<MPI_Request>& requests) {
+               std::vector<std::unique_ptr<Pick>>& alive, std::vector<MPI_Request>& requests) {
     const auto role = static_cast<Role>(own.below(4));
     // An element is put once in an epoch.
     if (role == Role::put && round > 0) return;
@@ -192,14 +215,14 @@ class Run {
     with_requests = own.one_in(3) && with_requests;
     const int op = role == Role::sum ? 0 : own.below(kOpCount);
     std::vector<Element> given(elements.size());
-    for (Element& value : given) value = own.below(1 << 20);
+    for (Element& value : given) value = static_cast<Element>(own.below(1 << 20));
     const bool swaps = own.one_in(3), right = own.one_in(2);
     const MPI_Aint at = bases_[static_cast<size_t>(target)];
     std::vector<Element>& there = model_[static_cast<size_t>(target)];
 
     std::vector<Element> before;
     for (const int e : elements) before.push_back(there[static_cast<size_t>(e)]);
-    const Element compared = right ? before[0] : before[0] + 1;
+    const Element compared = right ? before[0] : static_cast<Element>(before[0] + 1);
     if (role == Role::put)
       for (size_t i = 0; i < elements.size(); ++i) there[static_cast<size_t>(elements[i])] = given[i];
     const bool swap = role == Role::update && one && swaps;
@@ -211,9 +234,9 @@ class Run {
       }
     if (origin != rank_) return;
 
-    auto picked = std::make_unique<Picked>(elements, gaps), result = std::make_unique<Picked>(elements, !gaps);
-    Picked& in = *picked;
-    Picked& out = *result;
+    auto picked = std::make_unique<Pick>(elements, gaps), result = std::make_unique<Pick>(elements, !gaps);
+    Pick& in = *picked;
+    Pick& out = *result;
     alive.push_back(std::move(picked));
     alive.push_back(std::move(result));
     const int n = static_cast<int>(elements.size());
@@ -280,15 +303,32 @@ class Run {
   std::vector<std::unique_ptr<Element>> compared_;
 };
 
+template <class Element>
+void run(unsigned seed, unsigned epochs) {
+  Run<Element> run(seed);
+  for (unsigned epoch = 1; epoch <= epochs; ++epoch) run.epoch(epoch);
+  run.close();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   check::Program program(&argc, &argv);
   const unsigned first = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1;
   const unsigned epochs = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 10;
-  for (unsigned seed = first; seed < first + 8; ++seed) {
-    Run run(seed);
-    for (unsigned epoch = 1; epoch <= epochs; ++epoch) run.epoch(epoch);
-    run.close();
+  for (unsigned seed = first; seed < first + 12; ++seed) {
+    switch (seed % 4) {
+      case 0:
+        run<signed char>(seed, epochs);
+        break;
+      case 1:
+        run<long long>(seed, epochs);
+        break;
+      case 2:
+        run<short>(seed, epochs);
+        break;
+      default:
+        run<int>(seed, epochs);
+    }
   }
 }

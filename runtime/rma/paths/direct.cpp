@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/paths/direct.hpp"
+
+#include <functional>
+#include <utility>
+
+#include "memory/movers.hpp"
+
+namespace tutti::rma {
+namespace {
+
+bool are_consecutive(const std::vector<int>& ranks) {
+  return ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
+}
+
+void copy(const Payload& from, const Payload& to) {
+  if (!from.contiguous() || !to.contiguous()) return memory::copy(from, to);
+  memory::copy_short(to.data(), from.data(), static_cast<size_t>(from.bytes()));
+}
+
+}  // namespace
+
+DirectPath::DirectPath(NodeParts parts, engine::Engine& engine, const Arithmetic& arithmetic, OriginSide& origin,
+                       TargetSide& target)
+    : parts_(std::move(parts)),
+      words_(parts_.words, static_cast<int>(parts_.ranks.size())),
+      consecutive_(are_consecutive(parts_.ranks)),
+      engine_(engine),
+      arithmetic_(arithmetic),
+      origin_(origin),
+      target_(target),
+      taken_(parts_.ranks.size()) {
+  if (!consecutive_)
+    for (size_t i = 0; i < parts_.ranks.size(); ++i) places_.set(parts_.ranks[i], static_cast<int>(i));
+  target.set_lock(*this);
+  target.memory().set_guard(words_.stripes(me()));
+}
+
+DirectPath::~DirectPath() {
+  stop_waiting_for_turns();
+}
+
+// ---- puts and gets
+
+bool DirectPath::delays(const Local& origin, const Target& target, const Done& done, const Payload& from,
+                        const Payload& to) {
+  if (!parts_.delays || done.call) [[likely]]
+    return false;
+  origin_.begins(target.rank);
+  delayed_.push_back({target.rank, from, to, {origin.layout, target.layout}});
+  return true;
+}
+
+void DirectPath::put(int member, const Local& origin, const Target& target, Done done) {
+  const Payload from = origin.payload(), to = there(member, target);
+  if (delays(origin, target, done, from, to)) return;
+  copy(from, to);
+  origin_.over(done, {});
+}
+
+void DirectPath::get(int member, const Local& origin, const Target& target, Done done) {
+  const Payload from = there(member, target), to = origin.payload();
+  if (delays(origin, target, done, from, to)) return;
+  copy(from, to);
+  origin_.over(done, {});
+}
+
+void DirectPath::carry_out_those(int rank) {
+  std::vector<Delayed> rest;
+  for (Delayed& each : delayed_) {
+    if (rank != kAll && each.rank != rank) {
+      rest.push_back(std::move(each));
+      continue;
+    }
+    copy(each.from, each.to);
+    origin_.ends(each.rank, {}, {});
+  }
+  delayed_ = std::move(rest);
+}
+
+// ---- updates
+
+// What has gaps here goes through a copy, a piece at a time.
+void DirectPath::update(int member, Update update, const Local& origin, const Local* result, const Target& target,
+                        Done done) {
+  constexpr int64_t kPiece = 64 << 10;
+  const Payload to = there(member, target);
+  const Payload from = origin.payload(), into = result ? result->payload() : Payload{};
+  const bool reads = update.operation != kNoOp;
+  const bool packs = reads && !from.contiguous(), unpacks = result && !into.contiguous();
+  const std::byte* const data = reads && !packs ? from.data() : nullptr;
+  std::byte* const old = result && !unpacks ? into.data() : nullptr;
+  const int64_t bytes = to.bytes();
+  if (!packs && !unpacks) {
+    carry_out(arithmetic_, update, to, 0, data, bytes, old, guard(member));
+    return origin_.over(done, {});
+  }
+  const int64_t size = arithmetic_.layout(update.element).size();
+  const int64_t piece = std::min(std::max<int64_t>(kPiece / size, 1) * size, bytes);
+  const auto room = [piece](bool wanted) {
+    return wanted ? std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(piece)) : nullptr;
+  };
+  const std::unique_ptr<std::byte[]> packed = room(packs), fetched = room(unpacks);
+  for (int64_t at = 0; at < bytes; at += piece) {
+    const int64_t now = std::min(piece, bytes - at);
+    if (packs) memory::pack(from, at, packed.get(), now);
+    carry_out(arithmetic_, update, to, at,
+              packs  ? packed.get()
+              : data ? data + at
+                     : nullptr,
+              now,
+              unpacks ? fetched.get()
+              : old   ? old + at
+                      : nullptr,
+              guard(member));
+    if (unpacks) memory::unpack(into, at, fetched.get(), now);
+  }
+  origin_.over(done, {});
+}
+
+// One element of a predefined type, which may have gaps.
+void DirectPath::compare_and_swap(int member, Update element, const void* origin, const void* compare, void* result,
+                                  const Target& target) {
+  constexpr size_t kLongest = 64;
+  const int64_t bytes = target.layout->size();
+  const auto element_at = [&](const void* at) { return Payload{const_cast<void*>(at), 1, target.layout.get()}; };
+  alignas(16) std::byte both[2 * kLongest], old[kLongest];
+  memory::pack(element_at(compare), 0, both, bytes);
+  memory::pack(element_at(origin), 0, both + bytes, bytes);
+  carry_out(arithmetic_, {kCompareAndSwap, element.element}, there(member, target), 0, both, bytes, old, guard(member));
+  memory::unpack(element_at(result), 0, old, bytes);
+}
+
+// ---- the lock of a part
+
+Error DirectPath::expose() {
+  if (words_.lock(me()).expose()) return {};
+  int holder = -1;
+  words_.each_named(me(), [&](int, uint32_t, int rank) { holder = holder < 0 ? rank : holder; });
+  return locked_and_exposed(holder < 0 ? parts_.ranks[place(me())] : holder);
+}
+
+void DirectPath::lock(int member, bool exclusive) {
+  bool exposed = false;
+  Taken& mine = taken_[place(member)];
+  mine.ticket = words_.lock(member).take(exclusive, exposed);
+  mine.held = false;
+  words_.name(member, me(), mine.ticket, parts_.ranks[place(me())]);
+  if (exposed) [[unlikely]]
+    origin_.failed(exposed_and_locked(parts_.ranks[place(member)]));
+}
+
+bool DirectPath::is_locked(int member) {
+  Taken& mine = taken_[place(member)];
+  if (mine.held) return true;
+  TicketLock& lock = words_.lock(member);
+  if (!lock.is_turn(mine.ticket)) return false;
+  lock.enter(mine.ticket);
+  mine.held = true;
+  if (!mine.ticket.exclusive) ring_next(member);
+  return true;
+}
+
+void DirectPath::unlock(int member) {
+  Taken& mine = taken_[place(member)];
+  words_.forget(member, me());
+  words_.lock(member).leave(mine.ticket);
+  mine.held = false;
+  ring_next(member);
+}
+
+// Those whose turn it has become; and the part's owner where ranks elsewhere wait, for it tells them who is before them.
+void DirectPath::ring_next(int member) const {
+  transport::WordBells::has_written();
+  const TicketLock& lock = words_.lock(member);
+  if (lock.is_free()) return;
+  bool elsewhere = false;
+  words_.each_named(member, [&](int who, uint32_t number, int) {
+    if (who >= words_.members())
+      elsewhere = true;
+    else if (who != me() && (lock.is_turn({number, true}) || lock.is_turn({number, false})))
+      parts_.bells->ring_if_asleep(who);
+  });
+  if (elsewhere && member != me()) parts_.bells->ring_if_asleep(member);
+}
+
+std::vector<int> DirectPath::named_before(int member, uint32_t number) const {
+  std::vector<std::pair<uint32_t, int>> before;
+  words_.each_named(member, [&](int, uint32_t other, int rank) {
+    if (static_cast<int32_t>(other - number) < 0) before.emplace_back(number - other, rank);
+  });
+  std::ranges::sort(before, std::greater<>());
+  std::vector<int> ranks;
+  for (const auto& [distance, rank] : before) ranks.push_back(rank);
+  return ranks;
+}
+
+std::span<const int> DirectPath::holders(int member) {
+  const TicketLock::Ticket& ticket = taken_[place(member)].ticket;
+  holders_.clear();
+  if (!words_.lock(member).is_turn(ticket)) holders_ = named_before(member, ticket.number);
+  return holders_;
+}
+
+// ---- for those elsewhere
+
+bool DirectPath::request(int rank, bool exclusive, bool& exposed) {
+  TicketLock& lock = words_.lock(me());
+  Elsewhere asked;
+  asked.ticket = lock.take(exclusive, exposed);
+  for (int name = words_.members(); name < words_.names() && asked.name < 0; ++name)
+    if (!words_.is_named(me(), name)) asked.name = name;
+  if (asked.name >= 0) words_.name(me(), asked.name, asked.ticket, rank);
+  asked.held = lock.is_turn(asked.ticket);
+  if (asked.held) {
+    lock.enter(asked.ticket);
+    if (!exclusive) ring_next(me());
+  } else if (++waiting_elsewhere_ == 1) {
+    left_seen_ = lock.left();
+    parts_.bells->waits();
+    engine_.add_pending();  // the progress thread looks as well, while the program is away
+    engine_.add_poller(*this);
+  }
+  elsewhere_[rank] = asked;
+  return asked.held;
+}
+
+void DirectPath::release(int rank) {
+  const auto at = elsewhere_.find(rank);
+  if (at->second.name >= 0) words_.forget(me(), at->second.name);
+  words_.lock(me()).leave(at->second.ticket);
+  elsewhere_.erase(at);
+  ring_next(me());
+}
+
+bool DirectPath::holds(int rank) const {
+  const auto at = elsewhere_.find(rank);
+  return at != elsewhere_.end() && at->second.held;
+}
+
+std::vector<int> DirectPath::before(int rank) const {
+  const auto at = elsewhere_.find(rank);
+  if (at == elsewhere_.end() || at->second.held) return {};
+  return named_before(me(), at->second.ticket.number);
+}
+
+void DirectPath::stop_waiting_for_turns() {
+  if (std::exchange(waiting_elsewhere_, 0) == 0) return;
+  engine_.remove_poller(*this);
+  engine_.remove_pending();
+}
+
+// Each that enters to share may let the next one in: in the order of their tickets they do so one pass after the other.
+bool DirectPath::poll() {
+  TicketLock& lock = words_.lock(me());
+  bool moved = false;
+  for (auto& [rank, asked] : elsewhere_) {
+    if (asked.held || !lock.is_turn(asked.ticket)) continue;
+    lock.enter(asked.ticket);
+    asked.held = moved = true;
+    if (!asked.ticket.exclusive) ring_next(me());
+    engine_.note_event();
+    target_.grants(rank);
+    if (--waiting_elsewhere_ > 0) continue;
+    engine_.remove_poller(*this);
+    engine_.remove_pending();
+    return true;
+  }
+  if (const uint32_t left = lock.left(); std::exchange(left_seen_, left) != left) target_.lock_has_moved();
+  return moved;
+}
+
+}  // namespace tutti::rma

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of operations and of synchronisation in memory that ranks of a node share: puts and gets are copies, updates
+// are carried out by their origin under the stripes of the part, and locks, posts and completes are words there
+// (rma/node_words.hpp). All is over when the call is: nothing is to be asked of the target, which need not be in MPI.
+// Takes no message, but for the lock of this process' own part, which ranks elsewhere ask it for.
+//
+// Who waits for a word polls it in each pass of its engine (WordWait), and is rung for where it sleeps. Stores of a copy
+// come before the word that tells of them, by the release with which that is written: copies past the caches end in a
+// fence of their own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/by_process.hpp"
+#include "base/engine_owned.hpp"
+#include "engine/engine.hpp"
+#include "engine/wait/poller.hpp"
+#include "rma/arithmetic.hpp"
+#include "rma/locks.hpp"
+#include "rma/node_words.hpp"
+#include "rma/operation.hpp"
+#include "rma/origin_side.hpp"
+#include "rma/target_side.hpp"
+#include "transport/shared/word_bells.hpp"
+
+namespace tutti::rma {
+
+// What ranks of a node share of a window, as one of them sees it. The memory outlives the window.
+struct NodeParts {
+  std::vector<int> ranks;         // in the window, ascending
+  int me = 0;                     // my place there
+  std::byte* words = nullptr;     // NodeWords::bytes(ranks.size())
+  std::vector<std::byte*> bases;  // of each one's part
+  std::unique_ptr<transport::WordBells> bells;
+  bool delays = false;  // puts and gets without a request, until a call completes them: for --stress
+};
+
+class DirectPath final : public CommonLock, private engine::Poller {
+ public:
+  // The two sides, the engine and the arithmetic outlive it.
+  DirectPath(NodeParts parts, engine::Engine& engine, const Arithmetic& arithmetic, OriginSide& origin,
+             TargetSide& target);
+  ~DirectPath();
+  DirectPath(const DirectPath&) = delete;
+
+  // The place of a rank, by which it is called below; -1: it is not here.
+  int member(int rank) const {
+    if (consecutive_) [[likely]] {
+      const int place = rank - parts_.ranks.front();
+      return static_cast<unsigned>(place) < parts_.ranks.size() ? place : -1;
+    }
+    const int* const place = places_.find(rank);
+    return place ? *place : -1;
+  }
+
+  // ---- operations (WindowEnd says more)
+
+  void put(int member, const Local& origin, const Target& target, Done done) TUTTI_ENGINE_OWNED;
+  void get(int member, const Local& origin, const Target& target, Done done) TUTTI_ENGINE_OWNED;
+  void update(int member, Update update, const Local& origin, const Local* result, const Target& target,
+              Done done) TUTTI_ENGINE_OWNED;
+  void compare_and_swap(int member, Update element, const void* origin, const void* compare, void* result,
+                        const Target& target) TUTTI_ENGINE_OWNED;
+  // Those that are delayed, at this rank of the window or at all.
+  void carry_out_delayed(int rank) TUTTI_ENGINE_OWNED {
+    if (!delayed_.empty()) [[unlikely]]
+      carry_out_those(rank);
+  }
+
+  // ---- synchronisation
+
+  void post(int member) TUTTI_ENGINE_OWNED {
+    words_.posts(member, me()).fetch_add(1, std::memory_order_release);
+    ring(member);
+  }
+  bool is_posted(int member) const TUTTI_ENGINE_OWNED {
+    return words_.posts(me(), member).load(std::memory_order_acquire) != taken_[place(member)].posts;
+  }
+  void take_post(int member) TUTTI_ENGINE_OWNED { ++taken_[place(member)].posts; }
+  void complete(int member) TUTTI_ENGINE_OWNED {
+    words_.completes(member, me()).fetch_add(1, std::memory_order_release);
+    ring(member);
+  }
+  bool is_completed_by(int member) const TUTTI_ENGINE_OWNED {
+    return words_.completes(me(), member).load(std::memory_order_acquire) != taken_[place(member)].completes;
+  }
+  void take_complete(int member) TUTTI_ENGINE_OWNED { ++taken_[place(member)].completes; }
+  Error expose() TUTTI_ENGINE_OWNED;
+  void hide() TUTTI_ENGINE_OWNED { words_.lock(me()).hide(); }
+
+  // Asks for it; the window's failure where the part is exposed.
+  void lock(int member, bool exclusive) TUTTI_ENGINE_OWNED;
+  // Takes it when it is this process' turn.
+  bool is_locked(int member) TUTTI_ENGINE_OWNED;
+  void unlock(int member) TUTTI_ENGINE_OWNED;
+  // Of a lock that is awaited: who holds it or comes before, as far as they are known, in the window. Empty where this
+  // process can have it.
+  std::span<const int> holders(int member) TUTTI_ENGINE_OWNED;
+
+  // ---- of the own part, for those elsewhere
+
+  bool request(int rank, bool exclusive, bool& exposed) override TUTTI_ENGINE_OWNED;
+  void release(int rank) override TUTTI_ENGINE_OWNED;
+  bool holds(int rank) const override TUTTI_ENGINE_OWNED;
+  std::vector<int> before(int rank) const override TUTTI_ENGINE_OWNED;
+
+  void wait_begins() TUTTI_ENGINE_OWNED { parts_.bells->waits(); }
+  engine::Engine& engine() { return engine_; }
+
+ private:
+  // Of one member: how many of its posts and completes this process has used up, and my ticket for its lock.
+  struct Taken {
+    uint32_t posts = 0, completes = 0;
+    TicketLock::Ticket ticket;
+    bool held = false;
+  };
+  // Of one elsewhere: its ticket for the own part.
+  struct Elsewhere {
+    TicketLock::Ticket ticket;
+    int name = -1;  // which of the words tells it; -1: none was left
+    bool held = false;
+  };
+  struct Delayed {
+    int rank;
+    Payload from, to;
+    LayoutRef layouts[2];  // held
+  };
+
+  int me() const { return parts_.me; }
+  static size_t place(int member) { return static_cast<size_t>(member); }
+  Payload there(int member, const Target& target) const {
+    return {parts_.bases[place(member)] + target.displacement, target.count, target.layout.get()};
+  }
+  Guard guard(int member) const { return {&words_.stripes(member), parts_.bases[place(member)]}; }
+  // Behind the writing of a word that this member may wait for.
+  void ring(int member) const {
+    if (member == me()) return;
+    transport::WordBells::has_written();
+    parts_.bells->ring_if_asleep(member);
+  }
+  void ring_next(int member) const TUTTI_ENGINE_OWNED;
+  std::vector<int> named_before(int member, uint32_t number) const TUTTI_ENGINE_OWNED;
+  bool delays(const Local& origin, const Target& target, const Done& done, const Payload& from,
+              const Payload& to) TUTTI_ENGINE_OWNED;
+  void carry_out_those(int rank) TUTTI_ENGINE_OWNED;
+  void stop_waiting_for_turns() TUTTI_ENGINE_OWNED;
+  bool poll() override TUTTI_ENGINE_OWNED;
+
+  const NodeParts parts_;
+  const NodeWords words_;
+  const bool consecutive_;
+  ByProcess<int> places_;  // unless they are consecutive
+  engine::Engine& engine_;
+  const Arithmetic& arithmetic_;
+  OriginSide& origin_;
+  TargetSide& target_;
+  std::vector<Taken> taken_ TUTTI_OWNERS;  // by member
+  std::vector<Delayed> delayed_ TUTTI_OWNERS;
+  std::vector<int> holders_ TUTTI_OWNERS;                      // what holders() has told last
+  std::unordered_map<int, Elsewhere> elsewhere_ TUTTI_OWNERS;  // by rank
+  int waiting_elsewhere_ TUTTI_OWNERS = 0;                     // of these, those whose turn it is not
+  uint32_t left_seen_ TUTTI_OWNERS = 0;                        // by those who have left the own lock, meanwhile
+};
+
+}  // namespace tutti::rma
