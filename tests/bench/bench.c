@@ -132,8 +132,8 @@ int refuse(Outcome* out, const char* sentence, ...) {
 }
 
 static const Measure* measure_named(const char* name) {
-  const Measure* const tables[] = {kP2p,  kCollectives, kFresh, kGroups, kPartitioned,
-                                   kJobs, kProgress,    kFiles, kFaults};
+  const Measure* const tables[] = {kP2p,     kCollectives, kFresh,    kGroups, kPartitioned,
+                                   kWindows, kJobs,        kProgress, kFiles,  kFaults};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Measure* m = tables[t]; m->name; ++m)
       if (strcmp(m->name, name) == 0) return m;

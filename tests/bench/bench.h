@@ -22,8 +22,8 @@ typedef struct Measure {
 } Measure;
 
 /* The measures of each file, ended by one without a name. */
-extern const Measure kP2p[], kCollectives[], kFresh[], kGroups[], kPartitioned[], kJobs[], kProgress[], kFiles[],
-    kFaults[];
+extern const Measure kP2p[], kCollectives[], kFresh[], kGroups[], kPartitioned[], kWindows[], kJobs[], kProgress[],
+    kFiles[], kFaults[];
 
 /* This process in MPI_COMM_WORLD, and the seconds that one cell shall take. */
 extern int world_rank, world_size;

@@ -13,6 +13,8 @@ FRESH = ("bcast", "reduce", "allreduce", "reduce_scatter", "gather", "scatter", 
 STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
 AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
         for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
+WINDOWS = ("put", "get", "accumulate", "get_accumulate")
+WORDS = ("fetch_and_op", "compare_and_swap", "put_lock", "put_fence", "put_groups")
 PARTS = ("parts.one_message", "parts.messages", "parts.partitions", "parts.range")
 MOVES = ("write", "read", "write_all", "read_all")
 GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
@@ -93,6 +95,10 @@ def full_grid():
         *groups([8, 64 * KIB]),
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [KIB, 16 * KIB, 256 * KIB, 4 * MIB]), budget_ms=12),
+        Block("windows", "2 ranks, a core each: operations on a window, and what completes them", 2,
+              [cell for kind in ("allocated.", "created.") for cell in
+               cells_of([kind + name for name in WINDOWS], [8, KIB, 64 * KIB, MIB])
+               + cells_of([kind + name for name in WORDS], [8])], budget_ms=12),
         *jobs(),
         *files(("shm", "disk"), [KIB, 16 * KIB, 256 * KIB, 4 * MIB], (4, 8), 64),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
@@ -119,6 +125,9 @@ def quick_grid():
         Block("away", "2 ranks, a core each: wait for a peer that is in MPI elsewhere", 2, [f"elsewhere.send/{MIB}"]),
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [16 * KIB]), budget_ms=5),
+        Block("windows", "2 ranks, a core each: operations on a window, and what completes them", 2,
+              cells_of(["allocated.put", "allocated.accumulate", "allocated.put_lock", "allocated.put_fence",
+                        "allocated.put_groups", "created.put"], [8]), budget_ms=5),
         *files(("shm",), [KIB], (4,), 4),
         Block("processes", "a process that spawns 2 others, until they have parted", 1, ["spawn/2"], pinned=False,
               budget_ms=150),
