@@ -19,8 +19,8 @@ NodeLayout::NodeLayout(std::span<const int> place, int rank) : size_(static_cast
     ++counts[static_cast<size_t>(at->second)];
   }
   nodes_ = static_cast<int>(counts.size());
-  if (nodes_ > 0) most_ = std::ranges::max(counts);
-  equal_ = std::ranges::all_of(counts, [&](int count) { return count == most_; });
+  if (nodes_ > 0) most_ = std::ranges::max(counts), fewest_ = std::ranges::min(counts);
+  equal_ = fewest_ == most_;
   const auto holds = [&](Dealt dealt) {
     dealt_ = dealt;
     for (int i = 0; i < size_; ++i)
@@ -34,9 +34,15 @@ NodeLayout::NodeLayout(std::span<const int> place, int rank) : size_(static_cast
     for (ProcessList::Builder& builder : builders) members_.push_back(builder.take());
     node_of_ = std::move(node_of);
   }
-  node_ = this->node_of(rank);
-  mine_ = members(node_);
-  local_ = mine_.rank_of(rank);
+  *this = seen_by(rank);
+}
+
+NodeLayout NodeLayout::seen_by(int rank) const {
+  NodeLayout seen = *this;
+  seen.node_ = node_of(rank);
+  seen.mine_ = members(seen.node_);
+  seen.local_ = seen.mine_.rank_of(rank);
+  return seen;
 }
 
 ProcessList NodeLayout::members(int node) const {

@@ -15,6 +15,7 @@ class NodeLayout {
  public:
   // `place` by rank: a number that exactly the ranks of one node share.
   NodeLayout(std::span<const int> place, int rank);
+  NodeLayout seen_by(int rank) const;  // the same one, of another rank
 
   int nodes() const { return nodes_; }
   int node_of(int rank) const {
@@ -23,7 +24,8 @@ class NodeLayout {
     return node_of_[static_cast<size_t>(rank)];
   }
   ProcessList members(int node) const;             // ranks, ascending
-  int most() const { return most_; }               // ranks of the fullest node …
+  int fewest() const { return fewest_; }           // ranks of the emptiest node
+  int most() const { return most_; }               // of the fullest one …
   bool equal() const { return equal_; }            // … which all are
   bool contiguous() const { return contiguous_; }  // the ranks of each follow one another
 
@@ -34,7 +36,7 @@ class NodeLayout {
  private:
   enum class Dealt : unsigned char { in_blocks, in_turn, irregularly };
 
-  int size_ = 0, nodes_ = 0, most_ = 0;
+  int size_ = 0, nodes_ = 0, fewest_ = 0, most_ = 0;
   bool equal_ = true, contiguous_ = true;
   Dealt dealt_ = Dealt::irregularly;
   int node_ = 0, local_ = 0;

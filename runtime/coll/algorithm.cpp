@@ -24,6 +24,11 @@ std::string_view objection(const Algorithm& algorithm, const Shape& shape) {
       return objection_to_one_round(shape);
     case Needs::nodes:
       return objection_to_levels(shape);
+    case Needs::equal_nodes:
+      if (const std::string_view why = objection_to_levels(shape); !why.empty()) return why;
+      if (!shape.nodes->equal()) return "its nodes have different numbers of its ranks";
+      if (!shape.nodes->contiguous()) return "the ranks of a node do not follow one another";
+      break;
   }
   return {};
 }

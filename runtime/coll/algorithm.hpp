@@ -21,6 +21,7 @@ enum class Needs : uint8_t {
   shared_memory,  // that all ranks share, with room for the call (coll/shared.hpp)
   shared_slot,    // the same, with room for each block as a whole
   nodes,          // several, and more than one rank on some of them (coll/hierarchical.hpp)
+  equal_nodes,    // the same, each with as many ranks, which follow one another
 };
 
 struct Algorithm {

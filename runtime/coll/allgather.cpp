@@ -102,6 +102,10 @@ constexpr Algorithm kAllgatherv[] = {
      .when = "blocks on ranks of one node that fit a slot",
      .build = shared_allgatherv,
      .needs = Needs::shared_slot},
+    {.name = "hierarchical",
+     .when = "short blocks on several nodes",
+     .build = hierarchical_allgatherv,
+     .needs = Needs::nodes},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "coll/hierarchical.hpp"
 #include "coll/pairwise.hpp"
 #include "coll/shared.hpp"
+#include "coll/striped.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -33,38 +34,60 @@ Plan allreduce_recursive_doubling(const Shape& s) {
   return plan.copy(vector.acc, plan.out()).done();  // left out when already there
 }
 
-// Reduce-scatter by halving, allgather by doubling (Rabenseifner 2004): 2 log2 p exchanges, but
-// each rank sends the vector only twice. Wins for long vectors; keeps the order of operands.
-Plan allreduce_halving_doubling(const Shape& s) {
+// Reduce-scatter by halving, an exchange of what is left by all that have the same part, allgather by doubling. Parts of
+// `least` bytes are not halved any more.
+Plan allreduce_by_halving(const Shape& s, int64_t least) {
   PlanBuilder plan(s);
   const Buf out = plan.out();
-  Accumulator vector{plan, s.rank, out, plan.scratch_like(out)};
-  plan.copy(plan.in(), out).fence();
+  Accumulator vector{plan, s.rank, plan.in(), plan.scratch_like(out)};
+  if (!s.in_place) vector.spare = out, vector.commutes = s.commutative;
 
   const Fold fold(s.rank, s.size);
-  if (fold.is_guest()) return plan.send(out, fold.partner).fence().recv(out, fold.partner).done();
+  if (fold.is_guest()) return plan.send(plan.in(), fold.partner).fence().recv(out, fold.partner).done();
   if (fold.is_host()) {
     plan.recv(vector.incoming, fold.partner);
     vector.absorb(fold.partner);
   }
   const Split split{s.out_count, fold.width};
   const auto elements = [&](const Range& parts) { return Range{split.begin(parts.begin), split.begin(parts.end)}; };
-  const auto part = [&](const Range& parts) {
+  const auto part = [&](const Buf& of, const Range& parts) {
     const Range r = elements(parts);
-    return out.slice(r.begin, r.size());
+    return of.slice(r.begin, r.size());
   };
-  const std::vector<Range> ranges = halving_ranges(fold.place, fold.width);
+  std::vector<Range> ranges = halving_ranges(fold.place, fold.width);
+  size_t halvings = 0;
+  while (halvings + 1 < ranges.size() && s.bytes >> halvings > least) ++halvings;
+  ranges.resize(halvings + 1);
   reduce_by_halving(vector, fold, ranges, elements);
 
-  const Range mine = elements(ranges.back());
-  plan.copy(vector.acc.slice(mine.begin, mine.size()), part(ranges.back()));
-  size_t round = ranges.size() - 1;
-  for (int bit = fold.width / 2; bit > 0; bit >>= 1, --round)
+  const Range left = elements(ranges.back());
+  for (int bit = 1 << halvings; bit < fold.width; bit <<= 1) {
+    plan.recv(part(vector.incoming, ranges.back()), fold.peer(bit))
+        .send(part(vector.acc, ranges.back()), fold.peer(bit));
+    vector.absorb(fold.peer(bit), left.begin, left.size());
+  }
+  plan.copy(part(vector.acc, ranges.back()), part(out, ranges.back()));
+  for (size_t round = halvings; round > 0; --round) {
+    const int peer = fold.peer(1 << (round - 1));
     plan.fence()
-        .recv(part(other_half(ranges[round - 1], ranges[round])), fold.peer(bit))
-        .send(part(ranges[round]), fold.peer(bit));
+        .recv(part(out, other_half(ranges[round - 1], ranges[round])), peer)
+        .send(part(out, ranges[round]), peer);
+  }
   if (fold.is_host()) plan.fence().send(out, fold.partner);
   return plan.done();
+}
+
+// Halved to the end (Rabenseifner 2004): 2 log2 p exchanges, but each rank sends the vector only twice. Wins for long
+// vectors; keeps the order of operands.
+Plan allreduce_halving_doubling(const Shape& s) {
+  return allreduce_by_halving(s, 0);
+}
+
+// Halved until a message takes no longer for its bytes than for its way: few more bytes than halving_doubling, and few
+// more exchanges than recursive_doubling. Wins for medium vectors on many ranks; keeps the order of operands.
+Plan allreduce_part_doubling(const Shape& s) {
+  constexpr int64_t kShort = 2 << 10;
+  return allreduce_by_halving(s, kShort);
 }
 
 // Parts travel around a ring twice, once to be reduced, once to be told: 2 (p - 1) steps with the
@@ -113,6 +136,7 @@ constexpr Algorithm kAllreduce[] = {
      .when = "short vectors, and longer ones of two ranks",
      .build = allreduce_recursive_doubling},
     {.name = "halving_doubling", .when = "long vectors", .build = allreduce_halving_doubling},
+    {.name = "part_doubling", .when = "medium vectors, many ranks", .build = allreduce_part_doubling},
     {.name = "ring", .when = "very long vectors", .build = allreduce_ring, .needs = Needs::commutative},
     {.name = "pairwise", .when = "long vectors, few ranks", .build = allreduce_pairwise},
     {.name = "shared",
@@ -124,6 +148,7 @@ constexpr Algorithm kAllreduce[] = {
      .build = shared_allreduce_parts,
      .needs = Needs::shared_memory},
     {.name = "hierarchical", .when = "several nodes", .build = hierarchical_allreduce, .needs = Needs::nodes},
+    {.name = "striped", .when = "long vectors on several nodes", .build = striped_allreduce, .needs = Needs::nodes},
 };
 
 }  // namespace

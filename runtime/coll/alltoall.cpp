@@ -7,6 +7,7 @@
 #include "coll/hierarchical.hpp"
 #include "coll/pattern.hpp"
 #include "coll/shared.hpp"
+#include "coll/striped.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -99,6 +100,10 @@ constexpr Algorithm kAlltoall[] = {
      .when = "short blocks on several nodes",
      .build = hierarchical_alltoall,
      .needs = Needs::nodes},
+    {.name = "striped",
+     .when = "short blocks of many ranks on several nodes",
+     .build = striped_alltoall,
+     .needs = Needs::equal_nodes},
 };
 constexpr Algorithm kAlltoallv[] = {
     {.name = "linear", .when = "always", .build = alltoall_linear},

@@ -3,6 +3,7 @@
 // two buffers of a reduction. They write into a plan under construction.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "coll/pattern.hpp"
@@ -50,11 +51,24 @@ struct Accumulator {
   PlanBuilder& plan;
   int rank;
   Buf acc, incoming;
+  // While there is one, `acc` is an input, which is not written: this takes its place when the first operand comes in.
+  std::optional<Buf> spare = std::nullopt;
+  bool commutes = false;  // so that the first operand may stand on the right, and nothing has to be copied
 
   // Elements [first, first + n) of what `peer` sent are in `incoming`.
   void absorb(int peer, int64_t first, int64_t n) {
     plan.fence();
-    if (peer < rank) {
+    const bool on_left = peer < rank;
+    if (spare && on_left && !commutes) {
+      plan.copy(acc.slice(first, n), spare->slice(first, n)).fence();
+      acc = *spare;
+      spare.reset();
+    }
+    if (spare) {
+      plan.reduce(acc.slice(first, n), incoming.slice(first, n));
+      acc = std::exchange(incoming, *spare);
+      spare.reset();
+    } else if (on_left) {
       plan.reduce(incoming.slice(first, n), acc.slice(first, n));
     } else {
       plan.reduce(acc.slice(first, n), incoming.slice(first, n));

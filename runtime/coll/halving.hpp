@@ -30,15 +30,15 @@ inline Range other_half(const Range& before, const Range& kept) {
   return kept.begin == before.begin ? Range{kept.end, before.end} : Range{before.begin, kept.begin};
 }
 
-// Every place ends with its part reduced over all ranks, in vector.acc. `elements(range)` gives the
-// elements of a run of parts.
+// The first `ranges.size() - 1` rounds: every place ends with its range of parts reduced over all those that it has met
+// by then, in vector.acc; with a single part, if these are all rounds. `elements(range)` gives the elements of a run of
+// parts.
 template <class Elements>
 void reduce_by_halving(Accumulator& vector, const Fold& fold, const std::vector<Range>& ranges, Elements&& elements) {
-  size_t round = 0;
-  for (int bit = 1; bit < fold.width; bit <<= 1, ++round) {
+  for (size_t round = 0; round + 1 < ranges.size(); ++round) {
     const Range keep = elements(ranges[round + 1]);
     const Range give = elements(other_half(ranges[round], ranges[round + 1]));
-    const int peer = fold.peer(bit);
+    const int peer = fold.peer(1 << round);
     vector.plan.recv(vector.incoming.slice(keep.begin, keep.size()), peer)
         .send(vector.acc.slice(give.begin, give.size()), peer);
     vector.absorb(peer, keep.begin, keep.size());

@@ -2,86 +2,14 @@
 #include "coll/hierarchical.hpp"
 
 #include <algorithm>
-#include <initializer_list>
+#include <cstdint>
+#include <vector>
 
 #include "base/node_layout.hpp"
-#include "coll/selection.hpp"
-#include "coll/shared.hpp"
+#include "coll/levels.hpp"
 
 namespace tutti::coll {
 namespace {
-
-// The plan of one rank, written part by part. The root of a call leads its node, elsewhere the
-// lowest rank does.
-//
-//   7 ranks on 3 nodes, root 3:   0 1 2 | 3 4 | 5 6     leaders 0 3 5
-class Levels {
- public:
-  explicit Levels(const Shape& shape) : s(shape), plan(shape), nodes(*shape.nodes), mine(nodes.mine().to_vector()) {
-    for (int n = 0; n < nodes.nodes(); ++n)
-      leaders.push_back(n == nodes.node_of(s.root) ? s.root : nodes.members(n).front());
-    leader = leaders[static_cast<size_t>(nodes.node())];
-    leads = s.rank == leader;
-  }
-
-  // Shapes of parts: all of the call's own values but ranks and root, which is the leader, …
-  Shape within(Collective kind) const {
-    Shape part = part_of(kind);
-    part.rank = nodes.local();
-    part.size = static_cast<int>(mine.size());
-    part.root = static_cast<int>(std::ranges::find(mine, leader) - mine.begin());
-    return part;
-  }
-  // … or the leader of the call's root.
-  Shape between(Collective kind) const {
-    Shape part = part_of(kind);
-    part.rank = nodes.node();
-    part.size = nodes.nodes();
-    part.root = nodes.node_of(s.root);
-    part.small_slot = part.large_slot = 0;
-    return part;
-  }
-  // A plan uses one lane: the large one, if a part needs it.
-  static void in_one_lane(std::initializer_list<Shape*> parts) {
-    const auto is_long = [](const Shape* part) { return part->size > 1 && wants_large(*part); };
-    if (std::ranges::none_of(parts, is_long)) return;
-    for (Shape* part : parts) part->small_slot = 0;
-  }
-
-  void add_within(const Shape& part, const DataPlace& in, const DataPlace& out) {
-    if (mine.size() > 1) plan.append(build(part), mine, in, out);
-  }
-  void add_between(const Shape& part, const DataPlace& in, const DataPlace& out) {
-    plan.append(build(part), leaders, in, out);
-  }
-
-  const Shape& s;
-  PlanBuilder plan;
-  const NodeLayout& nodes;
-  const std::vector<int> mine;  // the ranks of my node
-  std::vector<int> leaders;     // by node
-  int leader = 0;               // of my node
-  bool leads = false;           // that is me
-
- private:
-  Shape part_of(Collective kind) const {
-    Shape part = s;
-    part.kind = kind;
-    part.nodes = nullptr;
-    part.counts.clear();
-    return part;
-  }
-  Plan build(const Shape& part) const {
-    const std::shared_ptr<const Selection> shipped = s.rules ? nullptr : Selection::shipped();
-    return (s.rules ? *s.rules : *shipped).choose(part).build(part);
-  }
-};
-
-const DataPlace kSame;
-const DataPlace kNothing{.same = false};
-DataPlace at(const Buf& buf) {
-  return {.same = false, .at = buf};
-}
 
 // Parts of a call that counts bytes: blocks of `bytes` bytes, each element one of them.
 Shape in_bytes(Shape part, int64_t bytes) {
@@ -240,9 +168,40 @@ Plan hierarchical_scatter(const Shape& s) {
   return l.plan.done();
 }
 
+// The blocks of each node stand together in the output, and are as many on each: they come together where they belong.
+Plan allgather_in_place_of_nodes(const Shape& s) {
+  Levels l(s);
+  const int first = l.mine.front(), n = static_cast<int>(l.mine.size());
+  DataPlace in = kSame;
+  if (s.in_place) in = {.same = false, .at = l.plan.out_block(s.rank), .packed = s.rank * s.bytes};
+  Shape up = l.within(Collective::gather), down = l.within(Collective::bcast);
+  up.in_place = false;
+  up.in_count = s.in_place ? s.out_count : s.in_count;
+  down.out_count = s.size * s.out_count;
+  down.bytes = s.size * s.bytes;
+  down.dense = false;
+  Levels::in_one_lane({&up, &down});
+  if (l.leads && s.in_place) {
+    // A gather's root may have its own block in place already.
+    up.in_place = true;
+    in = kNothing;
+  }
+  l.add_within(up, in, {.same = false, .at = l.plan.out_blocks(first, n), .packed = first * s.bytes});
+  if (l.leads) {
+    Shape across = l.between(Collective::allgather);
+    across.in_place = true;
+    across.out_count = n * s.out_count;
+    across.bytes = n * s.bytes;
+    l.add_between(across, kNothing, kSame);
+  }
+  l.add_within(down, kNothing, kSame);
+  return l.plan.done();
+}
+
 // All blocks come together at the leaders, node by node, and from there go to all: what is longer
 // than a few KiB travels faster straight.
 Plan hierarchical_allgather(const Shape& s) {
+  if (s.nodes->equal() && s.nodes->contiguous()) return allgather_in_place_of_nodes(s);
   Levels l(s);
   const std::vector<int64_t> begin = node_begins(l.nodes, s.bytes);
   const auto my_node = static_cast<size_t>(l.nodes.node());
@@ -273,6 +232,45 @@ Plan hierarchical_allgather(const Shape& s) {
   each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
     l.plan.copy(room.slice(by_node, length), l.plan.out_packed(by_rank, length));
   });
+  return l.plan.done();
+}
+
+// The same with blocks of different lengths, which all ranks of a node tell each other: wins for short ones.
+Plan hierarchical_allgatherv(const Shape& s) {
+  Levels l(s);
+  std::vector<int64_t> at_rank(static_cast<size_t>(s.size)), node_begin{0}, mine{0};
+  for (int n = 0; n < l.nodes.nodes(); ++n) {
+    int64_t end = node_begin.back();
+    for (const int rank : l.nodes.members(n)) {
+      at_rank[static_cast<size_t>(rank)] = end;
+      end += s.counts[static_cast<size_t>(rank)];
+      if (n == l.nodes.node()) mine.push_back(end - node_begin.back());
+    }
+    node_begin.push_back(end);
+  }
+  const auto node = static_cast<size_t>(l.nodes.node());
+  const Buf room = l.plan.scratch_bytes(s.bytes);
+  const auto block = [&](int rank) {
+    return room.slice(at_rank[static_cast<size_t>(rank)], s.counts[static_cast<size_t>(rank)]);
+  };
+  l.plan.copy(s.in_place ? l.plan.out_block(s.rank) : l.plan.in(), block(s.rank));
+
+  Shape up = in_bytes(l.within(Collective::allgatherv), mine.back()),
+        down = in_bytes(l.within(Collective::bcast), s.bytes);
+  up.in_place = true;
+  for (size_t i = 0; i + 1 < mine.size(); ++i) up.counts.push_back(mine[i + 1] - mine[i]);
+  Levels::in_one_lane({&up, &down});
+  l.add_within(up, kNothing, {.same = false, .at = room.slice(node_begin[node], mine.back()), .blocks = mine});
+  if (l.leads) {
+    Shape across = in_bytes(l.between(Collective::allgatherv), s.bytes);
+    across.in_place = true;
+    for (size_t n = 0; n + 1 < node_begin.size(); ++n) across.counts.push_back(node_begin[n + 1] - node_begin[n]);
+    l.add_between(across, kNothing, {.same = false, .at = room, .blocks = node_begin});
+  }
+  l.add_within(down, kNothing, at(room));
+  l.plan.fence();
+  for (int rank = 0; rank < s.size; ++rank)
+    if (!s.in_place || rank != s.rank) l.plan.copy(block(rank), l.plan.out_block(rank));
   return l.plan.done();
 }
 

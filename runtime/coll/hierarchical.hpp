@@ -22,6 +22,7 @@ Plan hierarchical_allreduce(const Shape& s);
 Plan hierarchical_gather(const Shape& s);
 Plan hierarchical_scatter(const Shape& s);
 Plan hierarchical_allgather(const Shape& s);
+Plan hierarchical_allgatherv(const Shape& s);
 Plan hierarchical_alltoall(const Shape& s);
 Plan hierarchical_reduce_scatter(const Shape& s);
 

@@ -8,13 +8,12 @@ namespace tutti::coll {
 Buf DataPlace::operator()(const Buf& buf) const {
   if (same) return buf;
   Buf moved = at;
-  if (at.unit == Unit::bytes) {
+  if (at.unit == Unit::bytes || buf.is_block()) {
     const int64_t begin = buf.is_block() ? blocks[buf.index] : buf.offset;
     moved.offset += begin;
     moved.count = buf.is_block() ? blocks[buf.index + 1] - begin : buf.count;
     return moved;
   }
-  TUTTI_INVARIANT(!buf.is_block(), "blocks of a v form are placed in bytes");
   const bool in_bytes = buf.unit == Unit::bytes || buf.unit == Unit::packed;
   if (in_bytes) moved.unit = buf.unit;
   moved.offset = (in_bytes ? packed : at.offset) + buf.offset;

@@ -17,8 +17,7 @@ bool has_block_arrays(Collective kind, Region region) {
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const Shape& shape)
-    : shape_(shape), sent_(static_cast<size_t>(shape.size)), received_(static_cast<size_t>(shape.size)) {}
+PlanBuilder::PlanBuilder(const Shape& shape) : shape_(shape) {}
 
 Buf PlanBuilder::in() const {
   if (!row_of(shape_.kind).reduces) return {Region::input, Unit::in_type, 0, 0, shape_.in_count};
@@ -69,7 +68,7 @@ PlanBuilder& PlanBuilder::send(const Buf& from, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan sends to nobody");
   return add({.kind = Step::Kind::send,
               .peer = peer,
-              .slot = sent_[static_cast<size_t>(peer)]++,
+              .slot = sent_.next(peer),
               .operation = plan_.sends++,
               .from = numbered(from)});
 }
@@ -78,7 +77,7 @@ PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan receives from nobody");
   return add({.kind = Step::Kind::recv,
               .peer = peer,
-              .slot = received_[static_cast<size_t>(peer)]++,
+              .slot = received_.next(peer),
               .operation = plan_.recvs++,
               .into = numbered(into)});
 }
@@ -94,7 +93,7 @@ PlanBuilder& PlanBuilder::show(const Buf& block, const Buf& share, int peer, con
   ++plan_.shows;
   return add({.kind = Step::Kind::show,
               .peer = peer,
-              .slot = sent_[static_cast<size_t>(peer)]++,
+              .slot = sent_.next(peer),
               .operation = plan_.sends++,
               .kept = kept ? static_cast<int32_t>(kept->index) : -1,
               .from = block,
@@ -105,7 +104,7 @@ PlanBuilder& PlanBuilder::expect(const Buf& share, const Buf& block, int peer) {
   ++plan_.takes;
   return add({.kind = Step::Kind::expect,
               .peer = peer,
-              .slot = received_[static_cast<size_t>(peer)]++,
+              .slot = received_.next(peer),
               .operation = plan_.recvs++,
               .from = share,
               .into = block});

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "coll/peer_counts.hpp"
 #include "coll/shape.hpp"
 
 namespace tutti::coll {
@@ -129,7 +130,7 @@ struct DataPlace {
   bool same = true;
   Buf at = {};                       // else element 0; if in bytes, an element is a byte
   int64_t packed = 0;                // bytes in front of `at`, if packed, where it is in elements
-  std::vector<int64_t> blocks = {};  // v forms, in bytes: where each block begins behind `at`; the end
+  std::vector<int64_t> blocks = {};  // v forms: where each block begins behind `at`, in what that counts; the end
 
   Buf operator()(const Buf& buf) const;
 };
@@ -219,7 +220,7 @@ class PlanBuilder {
   Plan plan_;
   std::vector<std::pair<uint32_t, uint32_t>> edges_;  // from, to
   std::vector<uint32_t> groups_{0};                   // first step after each fence
-  std::vector<int32_t> sent_, received_;              // messages so far, by peer
+  PeerCounts sent_, received_;                        // messages so far
   Id last_ = kNone;
 };
 

@@ -2,7 +2,7 @@
 // Reduce_scatter and reduce_scatter_block: the reduction of everybody's vector, block i of it at
 // rank i. In place, the vector stands where the block will: nothing is written there before the
 // end.
-#include <array>
+#include <utility>
 
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
@@ -10,6 +10,7 @@
 #include "coll/hierarchical.hpp"
 #include "coll/pairwise.hpp"
 #include "coll/shared.hpp"
+#include "coll/striped.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -65,7 +66,7 @@ Plan reduce_scatter_ordered_halving(const Shape& s) {
 }
 
 // Halving with the farthest partner first: every block ends at home, ceil(log2 p) steps. Operands
-// meet out of order.
+// meet out of order, so that each of them may stand on the right, and the input is copied nowhere.
 Plan reduce_scatter_halving(const Shape& s) {
   PlanBuilder plan(s);
   const Fold fold(s.rank, s.size);
@@ -75,18 +76,24 @@ Plan reduce_scatter_halving(const Shape& s) {
     plan.send(in, fold.partner).fence();
     return plan.recv(plan.out(), fold.partner).done();
   }
-  const Buf acc = plan.scratch_like(in), incoming = plan.scratch_like(in);
-  plan.copy(in, acc);
+  Buf acc = in, incoming = plan.scratch_like(in), next = plan.scratch_like(in);
+  // What came in takes the place of what it has met.
+  const auto take = [&] {
+    acc = std::exchange(incoming, next);
+    next = acc;
+  };
   if (fold.is_host()) {
     plan.recv(incoming, fold.partner).fence();
-    plan.reduce(incoming, acc);
+    plan.reduce(acc, incoming);
+    take();
   }
   for (int bit = fold.width / 2; bit > 0; bit >>= 1) {
     const int mine = fold.place & -bit, theirs = mine ^ bit;
     const Range keep = blocks.of(fold.first(mine), fold.first(mine + bit));
     const Range give = blocks.of(fold.first(theirs), fold.first(theirs + bit));
     plan.fence().recv(part(incoming, keep), fold.peer(bit)).send(part(acc, give), fold.peer(bit));
-    plan.fence().reduce(part(incoming, keep), part(acc, keep));
+    plan.fence().reduce(part(acc, keep), part(incoming, keep));
+    take();
   }
   plan.fence();
   if (fold.is_host()) plan.send(part(acc, blocks.of(fold.partner)), fold.partner);
@@ -114,6 +121,10 @@ constexpr Algorithm kReduceScatter[] = {
     {.name = "hierarchical",
      .when = "short vectors on several nodes",
      .build = hierarchical_reduce_scatter,
+     .needs = Needs::nodes},
+    {.name = "striped",
+     .when = "longer vectors on several nodes",
+     .build = striped_reduce_scatter,
      .needs = Needs::nodes},
 };
 

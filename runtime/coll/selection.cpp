@@ -21,8 +21,7 @@ namespace {
 using Quantity = Clause::Quantity;
 using Relation = Clause::Relation;
 
-constexpr std::string_view kQuantities[] = {"bytes",       "ranks",        "nodes",  "node_ranks", "read_rate",
-                                            "commutative", "power_of_two", "shared", "contiguous"};
+constexpr std::string_view kQuantities[] = {"bytes", "rank_bytes", "ranks", "nodes", "node_ranks", "read_rate", "commutative", "power_of_two", "shared", "contiguous", "equal"};
 
 std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
   const std::string close = did_you_mean(word, names);
@@ -57,7 +56,8 @@ Error parse_condition(std::string_view word, Collective kind, Clause& condition)
     return failure(MPI_ERR_ARG, "no condition is called '{}'{}", name,
                    nearest(name, {std::begin(kQuantities), std::end(kQuantities)}));
   condition.quantity = static_cast<Quantity>(quantity - std::begin(kQuantities));
-  if (condition.quantity == Quantity::bytes && row_of(kind).known_to != KnownTo::all)
+  const bool of_bytes = condition.quantity == Quantity::bytes || condition.quantity == Quantity::rank_bytes;
+  if (of_bytes && row_of(kind).known_to != KnownTo::all)
     return failure(MPI_ERR_ARG, "{} cannot be chosen by bytes: no rank knows the others' counts", name_of(kind));
   size_t value_at = at + 1;
   const bool or_equal = word.size() > value_at && word[at] != '=' && word[value_at] == '=';
@@ -105,6 +105,9 @@ bool Clause::holds(const Shape& shape) const {
     case Quantity::bytes:
       actual = shape.bytes;
       break;
+    case Quantity::rank_bytes:
+      actual = shape.rank_bytes();
+      break;
     case Quantity::ranks:
       actual = shape.size;
       break;
@@ -119,6 +122,9 @@ bool Clause::holds(const Shape& shape) const {
       break;
     case Quantity::contiguous:
       actual = !shape.nodes || shape.nodes->contiguous();
+      break;
+    case Quantity::equal:
+      actual = !shape.nodes || shape.nodes->equal();
       break;
     case Quantity::commutative:
       actual = shape.commutative;

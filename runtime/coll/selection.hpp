@@ -5,12 +5,12 @@
 //   allgather ranks>=64 power_of_two=yes recursive_doubling
 //   bcast chain
 //
-// A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, ranks,
-// nodes, node_ranks (of the fullest node), read_rate (Shape::read_rate) with < <= = >= > and a number
-// (k, m, g: powers of 1024);
-// commutative, power_of_two, shared, contiguous with =yes or =no (shared: all ranks are on one node
-// and share memory there; contiguous: those of each node follow one another). What `bytes` counts
-// is said at Shape::bytes; a collective without it refuses the condition. Every rank must have the
+// A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, rank_bytes
+// (Shape::rank_bytes), ranks, nodes, node_ranks (of the fullest node), read_rate (Shape::read_rate) with
+// < <= = >= > and a number (k, m, g: powers of 1024);
+// commutative, power_of_two, shared, contiguous, equal with =yes or =no (shared: all ranks are on one node
+// and share memory there; contiguous: those of each node follow one another; equal: each node has as many). What `bytes` counts
+// is said at Shape::bytes; a collective without it refuses both conditions. Every rank must have the
 // same rules.
 #pragma once
 
@@ -28,6 +28,7 @@ namespace tutti::coll {
 struct Clause {
   enum class Quantity : uint8_t {
     bytes,
+    rank_bytes,
     ranks,
     nodes,
     node_ranks,
@@ -35,7 +36,8 @@ struct Clause {
     commutative,
     power_of_two,
     shared,
-    contiguous  // yes or no
+    contiguous,
+    equal  // yes or no
   };
   enum class Relation : uint8_t { less, at_most, equal, at_least, greater };
   Quantity quantity;

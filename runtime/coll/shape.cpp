@@ -88,6 +88,12 @@ int64_t Shape::part_count(int rank_in_group) const {
   return row_of(kind).divided == Divided::by_counts ? counts[static_cast<size_t>(rank_in_group)] : out_count;
 }
 
+int64_t Shape::rank_bytes() const {
+  const CollectiveRow& row = row_of(kind);
+  const bool of_all = row.reduces || row.input == Holds::nothing || has_arrays(row.output);
+  return of_all ? bytes / size : bytes;
+}
+
 Shape shape_of(const Call& call, int rank, int size) {
   const CollectiveRow& row = row_of(call.kind);
   Shape s;

@@ -51,6 +51,9 @@ struct Shape {
   int64_t vector_count() const;
   int64_t part_count(int rank_in_group) const;
 
+  // Bytes for each rank: of a block, or of what is left of a vector, or of all blocks, if it is divided by the ranks.
+  int64_t rank_bytes() const;
+
   bool operator==(const Shape&) const = default;
   size_t hash() const;
 };

@@ -60,8 +60,12 @@ std::vector<std::vector<int>> layouts_of(int size) {
 
 void replay_once(const Case& c, const Algorithm& algorithm);
 
+bool is_by_nodes(const Algorithm& algorithm) {
+  return algorithm.needs == Needs::nodes || algorithm.needs == Needs::equal_nodes;
+}
+
 void replay(const Case& c, const Algorithm& algorithm) {
-  if (algorithm.needs != Needs::nodes) return replay_once(c, algorithm);
+  if (!is_by_nodes(algorithm)) return replay_once(c, algorithm);
   if (c.size > 33 && c.size != 65 && c.size != 100) return;  // its parts are replayed by themselves
   int which = 0;
   for (const std::vector<int>& places : layouts_of(c.size)) {
@@ -173,6 +177,29 @@ TEST_P(Replay, Thousands) {
     }
 }
 
+// Nodes with more ranks than a cache has lines to spare, and hundreds of them: equal nodes, a last one that is not full,
+// ranks dealt out in turn.
+TEST(ReplayNodes, ManyRanksANode) {
+  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
+  struct Layout {
+    int size, node_ranks;
+    bool in_turn;
+  };
+  for (const Layout& layout : {Layout{256, 64, false}, Layout{300, 96, false}, Layout{200, 40, true},
+                               Layout{1024, 128, false}, Layout{1001, 13, false}})
+    for (const Collective kind : {Collective::allreduce, Collective::allgather, Collective::allgatherv, Collective::alltoall,
+                                  Collective::reduce_scatter, Collective::reduce_scatter_block})
+      for (const bool commutative : {true, false}) {
+        const bool square = kind != Collective::allreduce;
+        if ((square && layout.size > 300) || (!reduces(kind) && !commutative)) continue;
+        Case c{kind, layout.size, 0, square ? 1 : layout.size / 3, false, commutative};
+        const int nodes = (layout.size + layout.node_ranks - 1) / layout.node_ranks;
+        for (int i = 0; i < layout.size; ++i) c.places.push_back(layout.in_turn ? i % nodes : i / layout.node_ranks);
+        for (const Algorithm& algorithm : algorithms(kind))
+          if (is_by_nodes(algorithm)) ASSERT_NO_FATAL_FAILURE(replay_once(c, algorithm));
+      }
+}
+
 // Calls through shared memory follow one another, or are outstanding all at once: the slots of one
 // become those of another.
 TEST(ReplayShared, ManyCallsOnOneCommunicator) {
@@ -196,7 +223,7 @@ TEST(ReplayShared, ManyCallsOnOneCommunicator) {
           const auto all = algorithms(c.kind);
           const Algorithm& algorithm = all[random() % all.size()];
           const bool in_memory = algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
-          if (one_node ? !in_memory : algorithm.needs != Needs::nodes) continue;
+          if (one_node ? !in_memory : !is_by_nodes(algorithm)) continue;
           if (!one_node) c.places = places;
           std::vector<Rank> fresh;
           bool fits = true;

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "coll/between.hpp"
 
@@ -71,6 +73,44 @@ TEST(SelectionTest, RelationsAndNumbers) {
   EXPECT_TRUE(chosen("bytes>=1g", int64_t{1} << 30));
   EXPECT_FALSE(chosen("bytes>1g", int64_t{1} << 30));
   EXPECT_TRUE(chosen("ranks=4", 0));
+}
+
+TEST(SelectionTest, BytesOfARankAreACondition) {
+  const auto rules = parsed(
+      "reduce_scatter rank_bytes<=1k halving\nallgather rank_bytes<=1k bruck\nallgather ring\n"
+      "allgatherv rank_bytes<=1k bruck\nreduce_scatter pairwise");
+  const auto name = [&](Collective kind, int64_t bytes) { return rules->choose(shape(kind, 100, bytes)).name; };
+  // Of a vector and of all blocks together its share, of a block the block.
+  EXPECT_EQ(name(Collective::reduce_scatter, 100 << 10), "halving");
+  EXPECT_EQ(name(Collective::reduce_scatter, 101 << 10), "pairwise");
+  EXPECT_EQ(name(Collective::allgatherv, 100 << 10), "bruck");
+  EXPECT_EQ(name(Collective::allgatherv, 101 << 10), "ring");
+  EXPECT_EQ(name(Collective::allgather, 1 << 10), "bruck");
+  EXPECT_EQ(name(Collective::allgather, 2 << 10), "ring");
+  EXPECT_EQ(refusal("alltoallv rank_bytes<4 linear"),
+            "etc/rules:1: alltoallv cannot be chosen by bytes: no rank knows the others' counts");
+}
+
+// Nobody here can measure them; what two cores have measured, up to eight ranks, stays as it is.
+TEST(SelectionTest, ManyRanksOnManyNodesShareTheNet) {
+  const auto nodes_of = [](int ranks, int node_ranks) {
+    std::vector<int> places;
+    for (int i = 0; i < ranks; ++i) places.push_back(i / node_ranks);
+    return NodeLayout(places, 0);
+  };
+  const NodeLayout many = nodes_of(2048, 64), few = nodes_of(128, 64), small = nodes_of(8, 4);
+  const auto name = [](Collective kind, int64_t bytes, int size, const NodeLayout& nodes) {
+    Shape s = shape(kind, size, bytes);
+    s.nodes = &nodes;
+    return Selection::shipped()->choose(s).name;
+  };
+  EXPECT_EQ(name(Collective::allreduce, 16 << 20, 2048, many), "striped");
+  EXPECT_EQ(name(Collective::allreduce, 16 << 20, 128, few), "striped");
+  EXPECT_EQ(name(Collective::allreduce, 16 << 20, 8, small), "hierarchical");
+  EXPECT_EQ(name(Collective::allreduce, 8, 2048, many), "hierarchical");
+  EXPECT_EQ(name(Collective::reduce_scatter, 8 * 2048, 2048, many), "striped");
+  EXPECT_EQ(name(Collective::reduce_scatter, 16 << 20, 8, small), "pairwise");
+  EXPECT_EQ(name(Collective::allgatherv, 8 * 2048, 2048, many), "hierarchical");
 }
 
 TEST(SelectionTest, RefusesWhatCannotServeOnceAndTakesTheNext) {

@@ -69,6 +69,13 @@ void expect_right(const Case& c, const Algorithm& algorithm, engine::Channel& ch
                               << to_string((*execution)->plan());
 }
 
+// What is for several nodes is run on several, and all others on one. `places`: by rank, its node.
+bool serves(const Algorithm& algorithm, const std::vector<int>& places) {
+  const NodeLayout nodes(places, 0);
+  if (algorithm.needs == Needs::equal_nodes) return nodes.nodes() > 1 && nodes.equal() && nodes.contiguous();
+  return (nodes.nodes() > 1) == (algorithm.needs == Needs::nodes);
+}
+
 int most_ranks() {
   const char* const given = std::getenv("TUTTI_TEST_EXECUTION_RANKS");
   return given ? std::atoi(given) : 8;
@@ -77,14 +84,14 @@ int most_ranks() {
 TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
   const auto kind = static_cast<Collective>(GetParam());
   using Places = std::vector<int>;  // by rank: its node
-  for (const Places& places : {Places(1), Places(2), Places(3), Places(5), Places(8), Places{0, 0, 1},
+  for (const Places& places : {Places(1), Places(2), Places(3), Places(5), Places(8), Places{0, 0, 1}, Places{0, 0, 1, 1},
                                Places{0, 1, 1, 0, 1}, Places{0, 0, 0, 1, 1, 1, 1, 2}}) {
     const auto size = static_cast<int>(places.size());
     if (size > most_ranks()) continue;
-    const bool one_node = places == Places(places.size()), in_order = std::ranges::is_sorted(places);
+    const bool in_order = std::ranges::is_sorted(places);
     Ranks ranks(places, static_cast<uint64_t>(size));
     for (const Algorithm& algorithm : algorithms(kind)) {
-      if (one_node == (algorithm.needs == Needs::nodes)) continue;
+      if (!serves(algorithm, places)) continue;
       if (is_in_memory(algorithm) && size == 1) continue;
       if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
       const auto selection = selection_of(kind, algorithm);
@@ -105,9 +112,8 @@ TEST_P(Execute, LongStepsInPiecesGiveTheRightAnswer) {
   if (kind == Collective::barrier) return;
   for (const std::vector<int>& places : {std::vector(4, 0), {0, 0, 1, 1}}) {
     Ranks ranks(places, 1);
-    const bool one_node = places.back() == 0;
     for (const Algorithm& algorithm : algorithms(kind)) {
-      if (one_node == (algorithm.needs == Needs::nodes)) continue;
+      if (!serves(algorithm, places)) continue;
       const auto selection = selection_of(kind, algorithm);
       ranks.run([&](engine::Channel& channel) {
         bool over = false;

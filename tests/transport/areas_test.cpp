@@ -171,6 +171,15 @@ TEST_F(Areas, LanesFitWhateverTheNumberOfRanks) {
     EXPECT_LE(small_lane(ranks).bytes() + large_lane(ranks).bytes(), NodeSegment::kAreaBytes);
     EXPECT_LE(small_lane(ranks).bytes(), size_t{1} << 20) << ranks;
   }
+  for (const int ranks : {65, 67, 68, 96, 128, 200, 256}) {
+    for (const LaneGeometry& g : {small_lane(ranks), large_lane(ranks)}) {
+      EXPECT_GE(g.windows, 4u) << ranks;
+      EXPECT_GE(g.data_bytes(), 900u) << ranks;
+    }
+    EXPECT_LE(small_lane(ranks).bytes(), size_t{1} << 20) << ranks;
+    EXPECT_LE(large_lane(ranks).bytes(), size_t{8} << 20) << ranks;
+  }
+  EXPECT_EQ(small_lane(100000).windows, 0u);
 }
 
 }  // namespace

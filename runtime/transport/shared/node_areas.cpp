@@ -201,6 +201,15 @@ LaneGeometry cut(int ranks, size_t each, size_t slot, uint32_t most_windows, siz
   return {ranks, std::min(fit, most_windows), slot, head};
 }
 
+// Of more ranks a slot has less than 2 KiB, and the fewest windows that there may be: 1.9 KiB of 128 ranks, 0.9 of 256.
+LaneGeometry small_lane_of_many(int ranks) {
+  constexpr size_t kFewestWindows = 4, kLeast = 4 * kLine;
+  const size_t each = kSmallBytes / static_cast<size_t>(ranks);
+  if (each < 2 * kLine + kFewestWindows * kLeast) return {};
+  const size_t slot = (each - 2 * kLine) / kFewestWindows & -kLine;
+  return {ranks, kFewestWindows, slot, 16};
+}
+
 }  // namespace
 
 // What fits there needs one flag. The data begin on the flag's line. Of few ranks a slot has some
@@ -208,7 +217,8 @@ LaneGeometry cut(int ranks, size_t each, size_t slot, uint32_t most_windows, siz
 // may be ahead saves the others a change of processes. Two lines less than a power of two: else all
 // flags would compete for the same places of a cache.
 LaneGeometry small_lane(int ranks) {
-  constexpr int kFew = 4;
+  constexpr int kFew = 4, kMany = 64;
+  if (ranks > kMany) return small_lane_of_many(ranks);
   const size_t each = kSmallBytes / 2 / static_cast<size_t>(ranks);
   const uint32_t windows = ranks > kFew ? 32 : 8;
   const size_t slot = std::clamp<size_t>(std::bit_floor(each / windows), 2 << 10, 8 << 10) - 2 * kLine;
