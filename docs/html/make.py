@@ -25,7 +25,7 @@ GROUPS = {
     "For users": [],
     "For administrators": ["clusters", "operation", "containers", "upgrading", "packaging"],
     "Manual pages": ["MPI's functions <man/tutti-functions.7>"],
-    "For developers": ["design", "Contributing <contributing>"],
+    "For developers": ["design", "scale", "Contributing <contributing>"],
     "About Tutti": ["Overview <about>", "limits", "performance", "changes"],
 }
 
