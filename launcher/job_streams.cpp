@@ -2,6 +2,7 @@
 #include "launcher/job_streams.hpp"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -11,8 +12,19 @@
 
 namespace tutti::launcher {
 
+namespace {
+
+// Standard output and standard error: a terminal, or a file.
+bool go_to_one_place() {
+  struct stat out{}, err{};
+  return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 && out.st_dev == err.st_dev &&
+         out.st_ino == err.st_ino;
+}
+
+}  // namespace
+
 JobStreams::JobStreams(Loop& loop, JobNodes& nodes, const OutputShape& shape, Means job)
-    : loop_(loop), nodes_(nodes), files_(shape), job_(std::move(job)) {
+    : loop_(loop), nodes_(nodes), files_(shape), job_(std::move(job)), one_place_(go_to_one_place()) {
   const auto written = [this](int node, size_t room) {
     if (room > 0) nodes_.node(node).output_taken(room);
     job_.written();
@@ -71,11 +83,13 @@ void JobStreams::output(int node, int rank, OutputStream stream, std::string byt
     if (!files_.shape().copy) bytes.clear();
   }
   const bool to_out = stream == OutputStream::out || files_.shape().merge;
-  (to_out ? out_ : err_)->put(node, files_.with_tags(rank, std::move(bytes)), room);
+  std::string text = files_.with_tags(rank, std::move(bytes));
+  if (!text.empty() && (!to_out || one_place_)) leave_line_open(text.back() != '\n');
+  (to_out ? out_ : err_)->put(node, std::move(text), room);
 }
 
 void JobStreams::note(int node, const std::string& line) {
-  err_->put(node, "tutti: " + printable(line) + "\n", 0);
+  err_->put(node, (close_line() ? "\ntutti: " : "tutti: ") + printable(line) + "\n", 0);
 }
 
 void JobStreams::remark(Level level, const std::string& line) {

@@ -43,6 +43,7 @@ class JobStreams {
   JobNodes& nodes_;
   OutputFiles files_;
   Means job_;
+  const bool one_place_;  // both of the launcher's streams end there
   int input_rank_ = 0;
   std::set<int> input_wanted_by_;  // nodes, where all ranks read it
   std::set<std::string> remarks_;  // that are told

@@ -2,6 +2,7 @@
 // The sentences of refused arguments: the value, why it is refused, which argument it is.
 #include "entry.hpp"
 
+#include "mpi/env/instance.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 
@@ -44,6 +45,12 @@ bool is_freed(const void* handle, const HandleKind& kind) {
 
 bool Entry::not_running() {
   const bool before = mpi::current.phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
+  if (const mpi::CallSite end = mpi::env::latest_session_end(); before && end.caller) {
+    mpi::mentions().push_back({"the last session was finalized by", end});
+    return refuse(failure(MPI_ERR_OTHER,
+                          "called after MPI_Session_finalize of the last session, and MPI_Init was not called: what "
+                          "comes from a session is used before its end alone (the standard, section 11.3.1)"));
+  }
   return refuse(failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize"));
 }
 
@@ -89,6 +96,10 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
                                                 : "";
   // Who forgets mpirun has one rank, and mostly learns of it here.
   const bool alone = !mpi::has_launcher() && &comm == mpi::resolve<mpi::Comm>(MPI_COMM_WORLD);
+  if (comm.is_inter())
+    return refuse(failure(error_class, "rank {}{} is not in the other group, of {} rank{}, of {} (argument {})", rank,
+                          special, comm.remote_size(), comm.remote_size() == 1 ? "" : "s", called(comm, "communicator"),
+                          argument));
   return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{}{} (argument {})", rank, special,
                         comm.is_of_window ? comm.name : called(comm, "communicator"), comm.remote_size(),
                         comm.remote_size() == 1 ? "" : "s", alone ? ", for the program was started without mpirun" : "",

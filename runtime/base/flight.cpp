@@ -284,6 +284,7 @@ std::string_view name_of_function(uint16_t function) {
 // What a program has made is an object in memory, of which nothing lies at such small addresses.
 std::string name_of_datatype(uint64_t handle) {
   constexpr uint64_t kFirstAddress = 0x1000;
+  if (handle == reinterpret_cast<uintptr_t>(MPI_DATATYPE_NULL)) return "MPI_DATATYPE_NULL";
   return name_of(handle, std::begin(kDatatypeNames), std::end(kDatatypeNames),
                  handle < kFirstAddress ? "no datatype" : "a derived datatype");
 }
@@ -311,6 +312,7 @@ static bool is_named(uint64_t datatype) {
 
 static std::string name_of_rank(int rank) {
   if (rank == MPI_ANY_SOURCE) return "any source";
+  if (rank == MPI_ROOT) return "MPI_ROOT";
   return rank == MPI_PROC_NULL ? "MPI_PROC_NULL" : std::to_string(rank);
 }
 
@@ -330,7 +332,7 @@ std::string description(const CallRecord& call) {
     case PeerIs::nothing:
       break;
     case PeerIs::root:
-      add(fmt::format("root {}", call.peer));
+      add(fmt::format("root {}", name_of_rank(call.peer)));
       break;
     case PeerIs::target:
       add(fmt::format("target {}", name_of_rank(call.peer)));

@@ -20,6 +20,7 @@ std::string& speaker_store() {
   return *store;
 }
 std::atomic<int> error_listener{-1};
+std::atomic<bool> line_is_open{false};
 std::atomic<int> most_verbose{static_cast<int>(Level::note)};
 
 const char* label(Level level) {
@@ -43,18 +44,21 @@ void set_speaker(std::string speaker) { speaker_store() = std::move(speaker); }
 const std::string& speaker() { return speaker_store(); }
 void set_log_level(Level level) { most_verbose = static_cast<int>(level); }
 void tell_errors_to(int fd) { error_listener = fd; }
+void leave_line_open(bool open) { line_is_open = open; }
+bool close_line() { return line_is_open.exchange(false); }
 bool log_enabled(Level level) { return static_cast<int>(level) <= most_verbose; }
 // clang-format on
 
 void log_line(Level level, std::string_view text) {
   const std::string who = speaker().empty() ? "" : "[" + speaker() + "] ";
   // Names of files, hosts and communicators are others' words.
-  const std::string line = printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
+  std::string line = printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
   if (const int fd = error_listener; fd >= 0 && level == Level::error) {
     const std::string sentence = fmt::format("{}\n", text);
     if (::send(fd, sentence.data(), sentence.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return;
     error_listener = -1;
   }
+  if (close_line()) line.insert(0, 1, '\n');
   for (size_t done = 0; done < line.size();) {
     const ssize_t n = ::write(STDERR_FILENO, line.data() + done, line.size() - done);
     if (n <= 0) return;  // nobody is left to tell

@@ -21,6 +21,10 @@ bool log_enabled(Level level);
 // Errors go there instead, to a socket whose other end tells them, while it is not -1 and somebody hears.
 void tell_errors_to(int fd);
 void log_line(Level level, std::string_view text);
+// Somebody else's output has gone to where lines of the log go, and ended inside of a line, or not: the next line of
+// the log begins a new one. close_line() says whether it has to, and that it has.
+void leave_line_open(bool open);
+bool close_line();
 
 template <class... Args>
 void say(Level level, fmt::format_string<Args...> format, Args&&... args) {

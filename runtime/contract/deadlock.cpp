@@ -189,6 +189,7 @@ void ProcessState::write(Bytes& to) const {
     put(to, l.pattern);
     put_text(to, l.comm);
     put_text(to, l.why);
+    put_text(to, l.founds);
   }
 }
 
@@ -233,7 +234,7 @@ bool ProcessState::read(std::span<const std::byte>& from) {
   for (Lying& l : lying)
     if (!get(from, l.context) || !get(from, l.bytes) || !get(from, l.process) || !get(from, l.rank) ||
         !get(from, l.tag) || !get(from, l.count) || !get(from, l.pattern) || !get_text(from, l.comm) ||
-        !get_text(from, l.why))
+        !get_text(from, l.why) || !get_text(from, l.founds))
       return false;
   return true;
 }

@@ -53,6 +53,7 @@ struct Lying {
   uint16_t pattern = 0;  // of the first: transport::Header's
   std::string comm;      // " on MPI_COMM_WORLD (2 ranks)"
   std::string why;       // they are not received: "it waits for tag 6"; empty: unknown
+  std::string founds;    // of a message by which ranks make a communicator: "tag 5"; `why` is what the receiver gives
 };
 
 // One process at one moment.

@@ -2,11 +2,14 @@
 #include "contract/lying.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <tuple>
 
 #include "base/flight.hpp"
 #include "contract/deadlock_report.hpp"
+#include "contract/founding.hpp"
+#include "engine/context.hpp"
 
 namespace tutti::contract {
 namespace {
@@ -60,6 +63,64 @@ std::string difference_text(Match wanted, Match has) {
   return text;
 }
 
+// ---- messages by which communicators are made (contract/founding.hpp)
+
+bool founds(const Match& match) {
+  return match.context == engine::ContextPool::without_parent() ||
+         (engine::is_hidden(match.context) && match.serial >= kLeadersSerial);
+}
+
+// What the member has given by which the others are to find it; `bytes` of a message that is here, or of a buffer that
+// waits for one and holds until then what its own rank would say.
+std::string given_text(const Match& match, const void* data, int64_t bytes) {
+  Founding said;
+  if (data && bytes == sizeof said) {
+    std::memcpy(&said, data, sizeof said);
+    said.tag[sizeof said.tag - 1] = 0;
+    if (said.mark == Founding::kMark) return said.tag;
+  }
+  return match.context == engine::ContextPool::without_parent() ? "" : fmt::format("tag {}", match.tag);
+}
+
+// Those that a rank waits for from another one that has sent it such a message of another call.
+std::vector<Lying> founding_messages(const engine::Matcher& matcher) {
+  std::vector<Lying> messages;
+  matcher.each_posted([&](const engine::RecvOperation& receive) {
+    const Match& wanted = receive.match;
+    if (!founds(wanted) || messages.size() == kMostOfProcess) return;
+    const std::string mine = given_text(wanted, receive.payload.base, receive.payload.bytes());
+    matcher.each_unexpected([&](const engine::Unexpected& unexpected) {
+      const Match has = unexpected.match();
+      const bool is_alike = founds(has) && has.context == wanted.context && has.source == wanted.source &&
+                            (has.context == engine::ContextPool::without_parent() || has.serial == wanted.serial);
+      if (!is_alike || messages.size() == kMostOfProcess) return;
+      const bool is_here = !unexpected.rendezvous && !unexpected.from_self;
+      const std::string theirs = given_text(has, is_here ? unexpected.data() : nullptr, unexpected.header.bytes);
+      if (mine.empty() || theirs.empty()) return;
+      Lying& message = messages.emplace_back();
+      message.context = has.context;
+      message.bytes = unexpected.header.bytes;
+      message.process = unexpected.header.process;
+      message.tag = has.tag;
+      message.comm = comm_text(has.context & ~uint64_t{1});
+      message.why = mine;
+      message.founds = theirs;
+    });
+  });
+  return messages;
+}
+
+std::string founding_sentence(const FoundMessage& found, const Others& others) {
+  const std::string &theirs = found.message.founds, &mine = found.message.why;
+  const std::string receiver = processes_text(others, {found.receiver}),
+                    sender = processes_text(others, {found.message.process});
+  if (mine == theirs)
+    return fmt::format("{} and {} each make a communicator with {}{}, of other groups: all members give one group",
+                       receiver, sender, mine, found.message.comm);
+  return fmt::format("{} makes a communicator with {} where {} makes one with {}{}: all members give the same",
+                     receiver, mine, sender, theirs, found.message.comm);
+}
+
 }  // namespace
 
 std::string comm_text(uint64_t context) {
@@ -109,7 +170,7 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher, const std::fun
   std::ranges::stable_sort(sorted, std::greater(), [&](const Kind* kind) {
     return receives.empty() ? 0 : likeness(in_its_communicator(*likest(kind->match)), in_its_communicator(kind->match));
   });
-  std::vector<Lying> messages;
+  std::vector<Lying> messages = founding_messages(matcher);
   for (const Kind* kind : sorted) {
     if (messages.size() == kMostOfProcess) break;
     Lying& message = messages.emplace_back(kind->message);
@@ -132,6 +193,10 @@ void add_messages(Finding& finding, const std::vector<FoundMessage>& found, cons
   const std::vector<std::string> places = source_places(addresses);
   for (size_t i = 0; i < found.size(); ++i) {
     const Lying& message = found[i].message;
+    if (!message.founds.empty()) {
+      finding.details.push_back(founding_sentence(found[i], others));
+      continue;
+    }
     const bool one = message.count == 1, known = found[i].sender.status == Status::started;
     finding.details.push_back(fmt::format(
         "{} has {} from {} with tag {}{} that nobody has received{}{}{}", processes_text(others, {found[i].receiver}),

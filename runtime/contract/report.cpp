@@ -54,6 +54,26 @@ std::string root_text(const Party& party) {
   return fmt::format("root {}", call.peer);
 }
 
+// "rank 0 of group A has root MPI_ROOT and rank 0 of group B has root 0", with such a verb: between two groups ranks that agree name one rank in
+// different words, and each is told with its own.
+std::string with_roots(const Party& party, const Ledger& ledger, const char* of_one, const char* of_many) {
+  std::vector<Party> parts;
+  for (const Side* side : party.sides) {
+    const Party alone{side->word, {side}};
+    const auto same = std::ranges::find_if(parts, [&](const Party& p) { return root_text(p) == root_text(alone); });
+    same == parts.end() ? parts.push_back(alone) : same->sides.push_back(side);
+  }
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i)
+    text += fmt::format("{}{} {} {}",
+                        i == 0                  ? ""
+                        : i + 1 == parts.size() ? " and "
+                                                : ", ",
+                        ranks_of(ledger, parts[i].ranks()), plural(parts[i].sides.size(), of_one, of_many),
+                        root_text(parts[i]));
+  return text;
+}
+
 const char* form_text(Word word) {
   switch (form_of(word)) {
     case Form::blocking:
@@ -98,7 +118,10 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
                           form_text(rest.word)),
               MPI_ERR_OTHER};
     case Difference::root:
-      return {differing(root_text(odd), root_text(rest)),
+      return {fmt::format("{}{} where {}{}, on {}",
+                          with_roots(odd, ledger, fmt::format("calls {} with", name).c_str(),
+                                     fmt::format("call {} with", name).c_str()),
+                          odd_place, with_roots(rest, ledger, "has", "have"), rest_place, where),
               ledger.channel().sides ? "one rank gives MPI_ROOT, the others of its group MPI_PROC_NULL, and all "
                                        "of the other group that rank"
                                      : "all ranks name the same root",
@@ -126,6 +149,13 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
   return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place, verb(rest, ledger, other),
                       rest_place, where),
           "the ranks of a communicator call its collectives in one order (MPI 5.0, section 6.14)", MPI_ERR_OTHER};
+}
+
+// A persistent collective is waited for where it was started, not where it was made.
+std::string where_it_waits(const Party& party) {
+  const flight::CallRecord& call = party.sides[0]->call;
+  if (form_of(party.word) != Form::persistent) return name_of(party.word);
+  return call.state == flight::State::none ? "MPI_Start" : std::string(flight::name_of_function(call.function));
 }
 
 // Whoever has no World Model is gone when its sessions are, at its exit.
@@ -335,7 +365,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
         : ends_sessions(*gone[0]) ? "ended its sessions"
                                   : "called MPI_Finalize",
         ranks_of(ledger, parties[0].ranks()), plural(parties[0].sides.size(), "waits", "wait"),
-        plural(left.sides.size(), "it", "them"), name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
+        plural(left.sides.size(), "it", "them"), where_it_waits(parties[0]), short_place(*parties[0].sides[0]), where);
     finding.error_class = MPI_ERR_OTHER;
     hint = "all ranks of a communicator take part in its collectives";
   }

@@ -177,6 +177,42 @@ static void exchange(const char* name) {
     MPI_Win_fence(0, win);
     if (rank == 1) MPI_Put(counts, 1, MPI_INT, 7, 0, 1, MPI_INT, win); /* LINE no_target */
     MPI_Win_fence(0, win);
+  } else if (is(name, "two_roots_between")) { /* rank 1 leads the one group, ranks 0 and 2 are the other */
+    MPI_Comm local;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &local);
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &comm);
+    MPI_Bcast(&x, 1, MPI_INT, rank % 2 ? 0 : MPI_ROOT, comm); /* LINE two_roots_between */
+  } else if (is(name, "other_group")) {
+    MPI_Comm local;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &local);
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &comm);
+    if (rank == 1) MPI_Send(&x, 1, MPI_INT, 2, 4, comm); /* LINE other_group */
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (strncmp(name, "group_", 6) == 0) { /* of ranks 0 and 1, who do not give the same */
+    const int both[2] = {0, 1}, turned[2] = {1, 0};
+    MPI_Group all, some;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 2, rank == 1 && is(name, "group_order") ? turned : both, &some);
+    if (rank < 2)
+      MPI_Comm_create_group(MPI_COMM_WORLD, some, rank && is(name, "group_tag") ? 9 : 3, &comm); /* LINE group */
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(name, "leaders_tag")) {
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
+    MPI_Intercomm_create(comm, 0, MPI_COMM_WORLD, 1 - rank % 2, rank == 1 ? 8 : 7, &comm); /* LINE leaders_tag */
+  } else if (is(name, "glued")) {
+    if (rank == 1) {
+      fputs("half a line", stderr);
+      MPI_Bcast(all, 4, (MPI_Datatype)1, 0, MPI_COMM_WORLD); /* LINE glued */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(name, "null_type")) {
+    MPI_Send(all, 2, MPI_DATATYPE_NULL, 1, 4, MPI_COMM_WORLD); /* LINE null_type */
+  } else if (is(name, "persistent_left")) {
+    MPI_Request reduction;
+    MPI_Allreduce_init(&x, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &reduction); /* LINE init */
+    if (rank == 1) MPI_Finalize(), exit(0);
+    MPI_Start(&reduction);                   /* LINE start_left */
+    MPI_Wait(&reduction, MPI_STATUS_IGNORE); /* LINE persistent_left */
   } else if (is(name, "exit")) {
     if (rank == 1) exit(0);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -110,6 +110,16 @@ declare -A sentence=(
   [no_target]="rank 1 on [^:]+: MPI_Put: rank 7 is not in a window of 3 ranks \(argument target_rank\)"
   [overlap]="rank 1 on [^:]+: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
 )
+sentence+=(
+  [two_roots_between]="rank 1 of group A calls MPI_Bcast with root MPI_ROOT \(fatal.c:$(line two_roots_between)\) where rank 0 of group A has root MPI_ROOT and rank 0 of group B has root 0 .*"
+  [other_group]="rank 1 on [^:]+: MPI_Send: rank 2 is not in the other group, of 2 ranks, of a communicator without a name \(argument dest\)"
+  [group_order]="rank 1 on [^:]+: MPI_Comm_create_group: the group is that of ranks 1, 0, where rank 0 gives that of ranks 0, 1: "
+  [group_tag]="deadlock: "
+  [leaders_tag]="deadlock: "
+  [glued]="rank 1 on [^:]+: MPI_Bcast: 0x1 is no datatype"
+  [null_type]="rank [012] on [^:]+: MPI_Send: the datatype is null \(argument datatype\)"
+  [persistent_left]="rank 1 has called MPI_Finalize while ranks 0 and 2 wait for it in MPI_(Start|Wait) \(fatal.c:[0-9]+\), on a persistent collective of 3 ranks made by MPI_Allreduce_init from MPI_COMM_WORLD"
+)
 for how in freed left; do sentence[two_roots_$how]=${sentence[two_roots]}; done
 for how in pair started; do sentence[message_types_freed_$how]=${sentence[message_types_freed]}; done
 # What the lines below the sentence tell.
@@ -137,6 +147,10 @@ the operation was started by MPI_Irecv at fatal.c:$(line posted_floats),
 it was sent by rank 1 on [^:]+: MPI_Send\(2 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_later),"
   [message_types_freed]="rank 0: MPI_Request_free\(\).* at fatal.c:$(line message_types_freed),"
   [own_block]="rank.*: MPI_Allgather\(1 of MPI_FLOAT, receiving 1 of MPI_INT\) at fatal.c:$(line own_block),"
+  [two_roots_between]="rank 0 of group A: MPI_Bcast\(1 of MPI_INT, root MPI_ROOT\) at fatal.c:"
+  [group_tag]="rank 1 makes a communicator with tag 9 where rank 0 makes one with tag 3 on $world: all members give the same"
+  [leaders_tag]="rank [01] makes a communicator with tag [78] where rank [01] makes one with tag [78] on $world: all members give the same"
+  [null_type]="rank [012]: MPI_Send\(2 of MPI_DATATYPE_NULL, to 1, tag 4\)"
   [overlap]="rank 1: MPI_Send\(2 of MPI_INT, to 0, tag 4\) on $world at fatal.c:$(line overlap),
 the operation that is not complete was started by MPI_Irecv at fatal.c:$(line posted_first),"
 )

@@ -215,6 +215,44 @@ void other_tags() {
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 }
+void other_order() {  // of the same two processes, and right: the same order on both
+  MPI_Session session = begin();
+  MPI_Group all = everybody(session), mine;
+  const int as_it_is[2] = {0, 1}, turned[2] = {1, 0};
+  MPI_Group_incl(all, 2, wrong && rank == 1 ? as_it_is : turned, &mine);
+  MPI_Comm comm;
+  MPI_Comm_create_from_group(mine, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  int here;
+  MPI_Comm_rank(comm, &here);
+  if (here != 1 - rank) std::exit(4);
+  MPI_Barrier(comm);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&mine);
+  MPI_Group_free(&all);
+  MPI_Session_finalize(&session);
+}
+void other_group() {  // of a process more
+  MPI_Session session = begin();
+  MPI_Group all = everybody(session), mine;
+  MPI_Comm comm = comm_of(session, "first"), alone;
+  MPI_Group_incl(all, 1, &rank, &mine);
+  MPI_Comm_create_from_group(wrong && rank == 1 ? all : mine, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone);
+  MPI_Barrier(comm);
+  MPI_Comm_free(&alone);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&mine);
+  MPI_Group_free(&all);
+  MPI_Session_finalize(&session);
+}
+void two_sessions() {
+  MPI_Session session = begin(), other = begin();
+  MPI_Group all = everybody(session), self, both;
+  MPI_Group_from_session_pset(wrong ? other : session, "mpi://SELF", &self);
+  MPI_Group_union(all, self, &both);
+  for (MPI_Group* group : {&all, &self, &both}) MPI_Group_free(group);
+  MPI_Session_finalize(&other);
+  MPI_Session_finalize(&session);
+}
 void one_does_not_come() {
   MPI_Session session = begin();
   MPI_Comm comm = comm_of(session, "first");
@@ -318,6 +356,9 @@ const std::map<std::string, std::function<void()>> kCases{
     {"long_tag", long_tag},
     {"not_finalized", not_finalized},
     {"other_tags", other_tags},
+    {"other_order", other_order},
+    {"other_group", other_group},
+    {"two_sessions", two_sessions},
     {"ends_while_another_waits", ends_while_another_waits},
     {"ends_while_another_makes", ends_while_another_makes},
     {"comes_late", comes_late},

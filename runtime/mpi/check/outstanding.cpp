@@ -96,7 +96,10 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
     }
     if (const Taken* other = conflict_of(span.begin, span.end, use)) {
       Error error =
-          other->owner == owner
+          other->owner == owner && other->use.writes == use.writes
+              ? failure(MPI_ERR_BUFFER,
+                        "two of the blocks that the call receives share bytes: each goes to a place of its own")
+          : other->owner == owner
               ? failure(MPI_ERR_BUFFER, "the {} and the {} buffer of the call share bytes: none may lie in another",
                         side_of(other->use), side_of(use))
               : failure(MPI_ERR_BUFFER,

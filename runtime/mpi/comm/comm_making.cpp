@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "base/flight.hpp"
@@ -26,9 +25,7 @@ namespace {
 
 using engine::Engine;
 
-// The messages of MPI_Comm_create_group on the parent's hidden channel: a serial that no
-// collective call reaches before 2^32 of them.
-constexpr uint32_t kCreateGroupSerial = std::numeric_limits<uint32_t>::max();
+constexpr size_t kMostListed = 12;  // members in a sentence
 
 }  // namespace
 
@@ -117,6 +114,39 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
                       for (size_t i = 0; i < told; ++i)
                         if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
                     });
+}
+
+InRankOrder in_rank_order(const ProcessList& ranks, int mine) {
+  const int me = ranks[mine];
+  std::vector<int> sorted = ranks.to_vector();
+  std::ranges::sort(sorted);
+  const auto at = static_cast<int>(std::ranges::lower_bound(sorted, me) - sorted.begin());
+  return {sorted, at};
+}
+
+contract::Founding founding(const ProcessList& ranks, std::string_view tag) {
+  contract::Founding made;
+  uint64_t hash = static_cast<uint64_t>(ranks.size());
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (int i = 0; i < ranks.size(); ++i) {
+    hash = (hash ^ static_cast<uint32_t>(ranks[i])) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+    if (i < static_cast<int>(kMostListed)) text += fmt::format("{} {}", i ? "," : "", ranks[i]);
+  }
+  if (ranks.size() > static_cast<int>(kMostListed)) text += fmt::format(", … ({} in all)", ranks.size());
+  made.group_hash = hash;
+  contract::Founding::put(made.group, text);
+  contract::Founding::put(made.tag, tag);
+  return made;
+}
+
+Error same_group(const contract::Founding& mine, const contract::Founding& said, int first) {
+  if (mine.group_hash == said.group_hash) return {};
+  return failure(
+      MPI_ERR_GROUP,
+      "the group is that of {}, where rank {} gives that of {}: all members of a group give it, in one order "
+      "(the standard, section 7.4.2) (argument group)",
+      mine.group, first, said.group);
 }
 
 namespace {
@@ -302,11 +332,18 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
   if (!members) return std::move(members).error();
   *newcomm = MPI_COMM_NULL;
   if (group.rank == MPI_UNDEFINED) return {};
-  uint64_t context = offer_context(comm, group.rank == 0);
-  tell_group(*comm.hidden.engine, {comm.hidden.context, 0, tag, kCreateGroupSerial}, group.processes, *members,
-             group.rank, &context, sizeof context);
-  if (context == engine::kNoContext) return no_context_left(comm);
-  *newcomm = make_comm(comm, group.processes, group.rank, context)->handle;
+  const InRankOrder order = in_rank_order(*members, group.rank);
+  ProcessList::Builder processes;
+  for (const int rank : order.ranks) processes.add(comm.process_of(rank));
+  const contract::Founding mine = founding(*members, fmt::format("tag {}", tag));
+  contract::Founding said = mine;
+  said.context = offer_context(comm, order.mine == 0);
+  tell_group(*comm.hidden.engine, {comm.hidden.context, 0, tag, contract::kCreateGroupSerial}, processes.take(),
+             order.ranks, order.mine, &said, sizeof said);
+  if (comm.hidden.ledger)
+    if (Error e = same_group(mine, said, order.ranks.front())) return e;
+  if (said.context == engine::kNoContext) return no_context_left(comm);
+  *newcomm = make_comm(comm, group.processes, group.rank, said.context)->handle;
   return {};
 }
 }  // namespace tutti::mpi

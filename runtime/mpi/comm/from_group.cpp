@@ -50,12 +50,12 @@ Error foreign_member(const Group& group, const char* argument) {
   return {};
 }
 
-uint64_t number_of_call(const char* string_tag, std::initializer_list<const Group*> groups) {
+uint64_t number_of_call(const char* string_tag, std::initializer_list<const ProcessList*> groups) {
   uint64_t sum = hash(0xcbf29ce484222325, string_tag, std::strlen(string_tag) + 1);
-  for (const Group* group : groups) {
+  for (const ProcessList* group : groups) {
     const int64_t size = group->size();
     sum = hash(sum, &size, sizeof size);
-    for (const int process : group->processes) sum = hash(sum, &process, sizeof process);
+    for (const int process : *group) sum = hash(sum, &process, sizeof process);
   }
   return sum;
 }
@@ -87,17 +87,20 @@ Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Er
   if (group.size() == 0) return {};
   error = bad_string_tag(stringtag);
   if (!error) error = bad_group(group);
-  uint64_t context = engine::kNoContext;
+  contract::Founding said;
   if (!error) {
-    context = offer_context(group.rank == 0);
-    tell_group(number_of_call(stringtag, {&group}), group.processes, group.rank, &context, sizeof context);
-    if (context == engine::kNoContext) error = no_context_for(stringtag);
+    const InRankOrder order = in_rank_order(group.processes, group.rank);
+    const contract::Founding mine = said = founding(group.processes, fmt::format("the stringtag '{}'", stringtag));
+    said.context = offer_context(order.mine == 0);
+    tell_group(number_of_call(stringtag, {&order.ranks}), order.ranks, order.mine, &said, sizeof said);
+    if (own_checker()) error = same_group(mine, said, order.ranks.front());
+    if (!error && said.context == engine::kNoContext) error = no_context_for(stringtag);
   }
   if (error) {
     raise_on_what_is_made(errhandler, Errhandler::On::communicator);
     return error;
   }
-  auto* made = new Comm(Ref<Group>(&group), context, Ref<Errhandler>(&errhandler));
+  auto* made = new Comm(Ref<Group>(&group), said.context, Ref<Errhandler>(&errhandler));
   finish_new(*made, info);
   *newcomm = made->handle;
   return {};

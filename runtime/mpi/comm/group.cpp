@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "mpi/comm/api_group.hpp"
+#include "mpi/comm/from_group.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/session.hpp"
+#include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
 
@@ -87,6 +90,16 @@ ProcessList ranks_by_membership(const Group& group, const Group& other, bool wan
 
 }  // namespace
 
+Error of_two_sessions(const Group& one, const Group& other) {
+  if (!checking.watcher || !one.session || !other.session || one.session.get() == other.session.get()) return {};
+  inventory::mention(one.session->handle, "session of the first group");
+  inventory::mention(other.session->handle, "session of the second one");
+  return checking.watcher->found(failure(
+      MPI_ERR_GROUP,
+      "the groups are of two sessions: what comes from one is not used together with what comes from another (the "
+      "standard, section 11.3)"));
+}
+
 Group* HandleOf<Group>::predefined(uintptr_t value) {
   return value == reinterpret_cast<uintptr_t>(MPI_GROUP_EMPTY) ? &empty_group() : nullptr;
 }
@@ -113,6 +126,7 @@ Error group_rank(const Group& group, int* rank) {
 }
 
 Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const Group& group2, int* ranks2) {
+  if (Error e = of_two_sessions(group1, group2)) return e;
   if (n > 0 && (!ranks1 || !ranks2)) return failure(MPI_ERR_ARG, "a list of {} ranks is NULL", n);
   const ProcessRanks rank_in_2(group2.processes, n);
   for (int64_t i = 0; i < n; i++) {
@@ -128,11 +142,13 @@ Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const G
 }
 
 Error group_compare(const Group& group1, const Group& group2, int* result) {
+  if (Error e = of_two_sessions(group1, group2)) return e;
   *result = compare(group1, group2);
   return {};
 }
 
 Error group_union(const Group& group1, const Group& group2, MPI_Group* newgroup) {
+  if (Error e = of_two_sessions(group1, group2)) return e;
   ProcessList::Builder processes;
   processes.add(group1.processes);
   int mine = group1.rank;
@@ -145,11 +161,13 @@ Error group_union(const Group& group1, const Group& group2, MPI_Group* newgroup)
 }
 
 Error group_intersection(const Group& group1, const Group& group2, MPI_Group* newgroup) {
+  if (Error e = of_two_sessions(group1, group2)) return e;
   *newgroup = include(group1, ranks_by_membership(group1, group2, true));
   return {};
 }
 
 Error group_difference(const Group& group1, const Group& group2, MPI_Group* newgroup) {
+  if (Error e = of_two_sessions(group1, group2)) return e;
   *newgroup = include(group1, ranks_by_membership(group1, group2, false));
   return {};
 }

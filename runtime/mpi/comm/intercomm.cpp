@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From two groups to an intercommunicator, and back to one (the standard, section 7.6).
 #include <algorithm>
-#include <limits>
 #include <vector>
 
+#include "contract/founding.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
@@ -19,10 +19,6 @@ namespace tutti::mpi {
 namespace {
 
 using engine::Engine;
-
-// The leaders' messages on the hidden channel of the communicator over which they speak: a serial that no
-// collective call reaches before 2^32 of them, and that MPI_Comm_create_group does not use.
-constexpr uint32_t kLeadersSerial = std::numeric_limits<uint32_t>::max() - 1;
 
 // What one leader tells the other, and its own group: how many processes stand behind it, whether they are
 // the first group, and, if they are, the context. `count` -1, to its group: it could not reach the other. `apart`:
@@ -46,11 +42,11 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
   const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   engine::RecvOperation receive;
   receive.payload = {theirs, static_cast<int64_t>(their_bytes), &Layout::bytes()};
-  receive.match = {channel.context, remote, tag, kLeadersSerial};
+  receive.match = {channel.context, remote, tag, contract::kLeadersSerial};
   engine::SendOperation send;
   send.payload = {const_cast<void*>(mine), static_cast<int64_t>(bytes), &Layout::bytes()};
   send.peer = channel.process_of(remote);
-  send.match = {channel.context, channel.rank, tag, kLeadersSerial};
+  send.match = {channel.context, channel.rank, tag, contract::kLeadersSerial};
   receive.owner = send.owner = &open;
   receive.on_complete = send.on_complete = over;
   engine.recv(receive);

@@ -43,6 +43,7 @@ Error check_disjoint(const Group& local, const Group& remote) {
 // Both leaders find the same errors, so that neither waits for the other.
 Error meet(const Group& local, int local_leader, const Group& remote, int remote_leader, const char* string_tag,
            Offer& offer) {
+  if (Error e = of_two_sessions(local, remote)) return e;
   if (Error e = foreign_member(remote, "remote_group")) return e;
   if (Error e = bad_leader(remote_leader, remote, "remote_leader")) return e;
   if (Error e = check_disjoint(local, remote)) return e;
@@ -50,8 +51,8 @@ Error meet(const Group& local, int local_leader, const Group& remote, int remote
   offer.is_first = leaders[0] < leaders[1];
   offer.count = remote.size();
   if (!offer.is_first) std::swap(leaders[0], leaders[1]);
-  const uint64_t call =
-      offer.is_first ? number_of_call(string_tag, {&local, &remote}) : number_of_call(string_tag, {&remote, &local});
+  const uint64_t call = offer.is_first ? number_of_call(string_tag, {&local.processes, &remote.processes})
+                                       : number_of_call(string_tag, {&remote.processes, &local.processes});
   offer.context = offer_context(offer.is_first != 0);
   tell_group(call, {leaders[0], leaders[1]}, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context);
   return offer.context == engine::kNoContext ? no_context_for(string_tag) : Error();
@@ -79,7 +80,8 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
     if (r != local_leader) in_order.add(local.processes[r]);
   const ProcessList members = in_order.take();
   const int rank = leads ? 0 : local.rank < local_leader ? local.rank + 1 : local.rank;
-  const uint64_t call = number_of_call(string_tag, {&local, &local});  // no other call names a group twice
+  const uint64_t call =
+      number_of_call(string_tag, {&local.processes, &local.processes});  // no other call names a group twice
   offer_context(false);
   tell_group(call, members, rank, &offer, sizeof offer);
   if (failed) return failed;

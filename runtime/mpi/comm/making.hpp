@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/function.hpp"
+#include "contract/founding.hpp"
 #include "contract/signature.hpp"
 #include "engine/operation.hpp"
 #include "mpi/comm/comm.hpp"
@@ -34,6 +36,18 @@ MPI_Comm hand_out(Comm& made);
 // source, which is what stands for the sender in `sources`. `rank`: mine among them.
 void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
                 int rank, void* data, size_t bytes);
+
+// The members of a group by their ranks in what all of them are in, so that all know who comes first, in whatever order
+// the program has named them. `mine`: my place in it.
+struct InRankOrder {
+  ProcessList ranks;
+  int mine = 0;
+};
+InRankOrder in_rank_order(const ProcessList& ranks, int mine);
+// What the first one tells the others, without the context.
+contract::Founding founding(const ProcessList& ranks, std::string_view tag);
+// An error where this rank has given another group, or another order, than `first`, the one that has told.
+Error same_group(const contract::Founding& mine, const contract::Founding& said, int first);
 
 // What to say where the process whose turn it is has no context to offer.
 Error no_context_left(const Comm& parent);

@@ -68,7 +68,8 @@ struct Instance {
   // For these, which change together, and are read by calls that are allowed at any time.
   Mutex counting;
   std::atomic<World> world{World::not_yet};
-  int sessions TUTTI_GUARDED_BY(counting) = 0;  // alive
+  int sessions TUTTI_GUARDED_BY(counting) = 0;      // alive
+  CallSite session_end TUTTI_GUARDED_BY(counting);  // the latest
 
   CallsOfWorld calls;
   std::atomic<bool> exits{false};  // the program has returned, and no session is left
@@ -388,7 +389,14 @@ void end_session() {
   Instance& i = instance();
   const Lock count(i.counting);
   --i.sessions;
+  i.session_end = here();
   set_phase(i);
+}
+
+CallSite latest_session_end() {
+  Instance& i = instance();
+  const Lock count(i.counting);
+  return i.session_end;
 }
 
 }  // namespace tutti::mpi::env

@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "engine/wait/progress.hpp"
+#include "mpi/object/incident.hpp"
 
 namespace tutti::mpi {
 struct Process;
@@ -38,6 +39,8 @@ bool is_main_thread();  // the one that has begun the World Model
 // There is one session more, of this thread level, or one less. Any thread.
 Error begin_session(int level);
 void end_session();
+// Where the program has ended its latest one; without a caller: nowhere. Any thread, at any time.
+CallSite latest_session_end();
 
 // opening.cpp. `ticks`: of the progress thread, if there is to be one. `report_only`: findings end
 // nothing.

@@ -48,9 +48,28 @@ constexpr int kAccessModes = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
 constexpr int kModes = kAccessModes | MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL |
                        MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN;
 
+// "MPI_MODE_CREATE | MPI_MODE_RDWR"; bits that mean nothing stand behind them as a number.
+std::string mode_text(int amode) {
+  static constexpr std::pair<int, const char*> kNames[] = {{MPI_MODE_APPEND, "MPI_MODE_APPEND"},
+                                                           {MPI_MODE_CREATE, "MPI_MODE_CREATE"},
+                                                           {MPI_MODE_DELETE_ON_CLOSE, "MPI_MODE_DELETE_ON_CLOSE"},
+                                                           {MPI_MODE_EXCL, "MPI_MODE_EXCL"},
+                                                           {MPI_MODE_RDONLY, "MPI_MODE_RDONLY"},
+                                                           {MPI_MODE_RDWR, "MPI_MODE_RDWR"},
+                                                           {MPI_MODE_SEQUENTIAL, "MPI_MODE_SEQUENTIAL"},
+                                                           {MPI_MODE_UNIQUE_OPEN, "MPI_MODE_UNIQUE_OPEN"},
+                                                           {MPI_MODE_WRONLY, "MPI_MODE_WRONLY"}};
+  std::string text;
+  const auto add = [&](std::string_view part) { text += fmt::format("{}{}", text.empty() ? "" : " | ", part); };
+  for (const auto& [bit, name] : kNames)
+    if (amode & bit) add(name);
+  if (const auto rest = static_cast<unsigned>(amode & ~kModes); rest || text.empty()) add(fmt::format("{:#x}", rest));
+  return text;
+}
+
 Error check_mode(int amode) {
   const auto wrong = [&](const char* why) {
-    return failure(MPI_ERR_AMODE, "{} (argument amode, {:#x})", why, static_cast<unsigned>(amode));
+    return failure(MPI_ERR_AMODE, "{} (argument amode, {})", why, mode_text(amode));
   };
   if (amode & ~kModes) return wrong("the access mode has bits that mean nothing");
   const int access = amode & kAccessModes;
@@ -184,8 +203,8 @@ Error same_mode(Comm& comm, int amode, Error mine) {
     return tell_failure(comm, Function::File_open, static_cast<int>(failed - all.begin()), std::move(mine));
   const auto other = std::ranges::find_if(all, [&](const Said& s) { return s.amode != all[0].amode; });
   if (other == all.end()) return {};
-  return failure(MPI_ERR_NOT_SAME, "rank 0 opens the file with the access mode {:#x}, rank {} with {:#x}",
-                 static_cast<unsigned>(all[0].amode), other - all.begin(), static_cast<unsigned>(other->amode));
+  return failure(MPI_ERR_NOT_SAME, "rank 0 opens the file with the access mode {}, rank {} with {}",
+                 mode_text(all[0].amode), other - all.begin(), mode_text(other->amode));
 }
 
 // Which files are open, under --check=strict: by what they are, for a name may have come to mean

@@ -117,6 +117,20 @@ std::vector<Meanwhile> meanwhile() {
   };
 }
 
+// Each rank's goes to a place of its own.
+void blocks_of_a_call(Judge& judge) {
+  int size;
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  std::vector<int> counts(size, 2), apart(size), askew(size);
+  for (int i = 0; i < size; ++i) apart[i] = 2 * i, askew[i] = i;
+  if (size > 1)
+    judge.wrong("blocks overlap in a call", "MPI_Allgatherv",
+                MPI_Allgatherv(in, 2, MPI_INT, out, counts.data(), askew.data(), MPI_INT, MPI_COMM_WORLD),
+                MPI_ERR_BUFFER, "two of the blocks that the call receives share bytes");
+  judge.right("blocks side by side", "MPI_Allgatherv",
+              MPI_Allgatherv(in, 2, MPI_INT, out, counts.data(), apart.data(), MPI_INT, MPI_COMM_WORLD));
+}
+
 void overlapping(Judge& judge) {
   MPI_Datatype odd;  // the first of every two ints
   OK(MPI_Type_create_resized(MPI_INT, 0, 8, &odd));
@@ -162,6 +176,7 @@ void overlapping(Judge& judge) {
     return MPI_Iallgather(at, 4, MPI_INT, at + 3, 4, MPI_INT, self, &r);
   }(), MPI_ERR_BUFFER, "share bytes");
   // clang-format on
+  blocks_of_a_call(judge);
   judge.right("no overlap in a call", "MPI_Sendrecv_replace",
               MPI_Sendrecv_replace(at, 4, MPI_INT, 0, 60, 0, 60, self, MPI_STATUS_IGNORE));
   judge.right("no overlap in a call", "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, at, 4, MPI_INT, MPI_SUM, self));

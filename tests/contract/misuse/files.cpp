@@ -267,7 +267,8 @@ void opened_in_different_ways(Judge& judge, const Text& path, int rank, int size
     const int mine = create | (rank == size - 1 ? mode : MPI_MODE_WRONLY);
     const int code = MPI_File_open(MPI_COMM_WORLD, path.c_str(), mine, MPI_INFO_NULL, &file);
     if (size > 1)
-      judge.wrong("other access modes", "MPI_File_open", code, MPI_ERR_NOT_SAME, "with the access mode");
+      judge.wrong("other access modes", "MPI_File_open", code, MPI_ERR_NOT_SAME,
+                  "with the access mode MPI_MODE_CREATE | MPI_MODE_WRONLY, rank");
     else
       OK(MPI_File_close(&file));
     judge.right("one access mode", "MPI_File_open",
