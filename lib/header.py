@@ -80,13 +80,42 @@ UNAVAILABLE = """
 #endif
 #if defined(MPI_ABI_REMOVED)"""
 
+# clang compares types as written and knows no exception: it also accuses a matrix, a struct, or bytes that stand for
+# numbers. So a program asks for it. Types of which C has several names for one representation (long and long long) have
+# no tag, nor have characters, which stand for anything.
+TAGS = """
+/* With -DMPI_ABI_TYPE_TAGS=1 clang compares the type of each buffer with the datatype beside it (-Wtype-safety). */
+#if defined(MPI_ABI_TYPE_TAGS) && MPI_ABI_TYPE_TAGS && defined(__has_attribute)
+#if __has_attribute(pointer_with_type_tag) && __has_attribute(type_tag_for_datatype)
+#if defined(__clang_major__) && __clang_major__ >= 19 /* older ones take const for another type either way */
+#define MPI_ABI_TAG(type) __attribute__((unused, type_tag_for_datatype(mpi, type, layout_compatible)))
+#else
+#define MPI_ABI_TAG(type) __attribute__((unused, type_tag_for_datatype(mpi, type)))
+#endif
+#define MPI_ABI_TYPED(buffer, datatype) __attribute__((pointer_with_type_tag(mpi, buffer, datatype)))
+#if defined(__cplusplus)
+extern "C" {
+#endif"""
+TAGGED = {"SHORT": "short", "INT": "int", "UNSIGNED_SHORT": "unsigned short", "UNSIGNED": "unsigned", "FLOAT": "float",
+          "DOUBLE": "double", "LONG_DOUBLE": "long double", "INT16_T": "int16_t", "UINT16_T": "uint16_t",
+          "INT32_T": "int32_t", "UINT32_T": "uint32_t"}
+END_OF_TAGS = """\
+#if defined(__cplusplus)
+}
+#endif
+#undef MPI_ABI_TAG
+#undef MPI_ABI_TYPED
+#endif
+#endif
+
+#endif
+"""
+
 BOTTOM = """
 #undef MPI_ABI_INLINE
 
 #if defined(__cplusplus)
 }
-#endif
-
 #endif
 """
 
@@ -171,6 +200,34 @@ def removed():
             *macros, "#endif\n#endif"]
 
 
+def typed(function):
+    """The numbers of its buffers that have a datatype, each with that one's."""
+    parameters = function.parameters
+    pairs = []
+    for i, buffer in enumerate(parameters):
+        if buffer.kind != "BUFFER" or buffer.address_only:
+            continue
+        between = ("BUFFER", "PARTITION", "POLYDISPLACEMENT")
+        rest = itertools.dropwhile(lambda p: p.what == model.What.ELEMENTS or p.kind in between, parameters[i + 1:])
+        datatype = next(rest, None)
+        if datatype and datatype.type == "MPI_Datatype":
+            pairs.append((i + 1, parameters.index(datatype) + 1))
+    return pairs
+
+
+def tags():
+    values = {c.name: c.value for c in model.constants()}
+    text = [TAGS]
+    text += [f"static const int MPI_ABI_tag_{name} MPI_ABI_TAG({type}) = {values['MPI_' + name]};"
+             for name, type in TAGGED.items()]
+    for prefix in ("", "P"):
+        for f in model.functions():
+            if pairs := typed(f):
+                attributes = " ".join(f"MPI_ABI_TYPED({buffer}, {datatype})" for buffer, datatype in pairs)
+                text.append(f"{f.signature(prefix + f.name)} {attributes};")
+    return text + [END_OF_TAGS]
+
+
 def header():
     early, late = constants()
     text = [TOP, "/* Handles: pointers to what only the library knows */"]
@@ -181,7 +238,7 @@ def header():
         text.append(f"\n/* {remark} */")
         text += [f.signature(prefix + f.name) + ";" for f in model.functions()]
     text += fortran() + removed()
-    return "\n".join(text) + "\n" + BOTTOM
+    return "\n".join(text) + "\n" + BOTTOM + "\n".join(tags())
 
 
 if __name__ == "__main__":
