@@ -44,13 +44,30 @@ bool Accesses::Access::operator==(const Access& other) const {
          origin == other.origin && epoch == other.epoch && owner == other.owner;
 }
 
+namespace {
+
+Interval shared_by(Interval one, Interval other) {
+  return {std::max(one.low, other.low), std::min(one.high, other.high)};
+}
+
+// Two updates that would be atomic to each other, if they did not share a part of an element alone (12.7.1): runs begin
+// where an element does.
+bool are_askew(const Accesses::Access& one, Interval of_one, const Accesses::Access& other, Interval of_other) {
+  const bool both_update = one.act.kind == AccessKind::update && other.act.kind == AccessKind::update;
+  const bool both_read = is_read(one.act) && is_read(other.act);
+  return both_update && !both_read && one.grain > 0 && one.grain == other.grain &&
+         (of_one.low - of_other.low) % one.grain != 0;
+}
+
+}  // namespace
+
 // Visits what shares bytes with these, until it is told that this is enough.
 template <class Visit>
 void Accesses::each_at(Interval bytes, Visit&& visit) const {
   for (auto at = all_.lower_bound(bytes.low - longest_); at != all_.end() && at->first < bytes.high; ++at) {
     const auto& [end, access] = at->second;
     if (end <= bytes.low) continue;
-    if (!visit(Interval{std::max(at->first, bytes.low), std::min(end, bytes.high)}, access)) return;
+    if (!visit(Interval{at->first, end}, access)) return;
   }
 }
 
@@ -58,10 +75,12 @@ std::optional<Accesses::Met> Accesses::conflict(const std::vector<Interval>& byt
                                                 bool alone) const {
   std::optional<Met> met;
   for (const Interval& each : bytes) {
-    each_at(each, [&](Interval shared, const Access& other) {
+    each_at(each, [&](Interval theirs, const Access& other) {
       if (other.epoch != access.epoch || (other.origin == access.origin) != own) return true;
-      const Conflict conflict = conflict_of(access.act, other.act, own, alone);
-      if (conflict != Conflict::none) met = Met{shared, other, conflict};
+      Conflict conflict = conflict_of(access.act, other.act, own, alone);
+      // Those of one origin are carried out one after the other, askew or not.
+      if (conflict == Conflict::none && !own && are_askew(access, each, other, theirs)) conflict = Conflict::elements;
+      if (conflict != Conflict::none) met = Met{shared_by(each, theirs), other, conflict};
       return !met;
     });
     if (met) break;
@@ -69,11 +88,11 @@ std::optional<Accesses::Met> Accesses::conflict(const std::vector<Interval>& byt
   return met;
 }
 
-std::optional<Accesses::Met> Accesses::writer(Interval bytes, uint8_t epoch, int but) const {
+std::optional<Accesses::Met> Accesses::of_others(Interval bytes, uint8_t epoch, int but, bool reads) const {
   std::optional<Met> met;
-  each_at(bytes, [&](Interval shared, const Access& other) {
-    if (other.epoch == epoch && other.origin != but && !is_read(other.act))
-      met = Met{shared, other, Conflict::undefined};
+  each_at(bytes, [&](Interval theirs, const Access& other) {
+    if (other.epoch == epoch && other.origin != but && (reads || !is_read(other.act)))
+      met = Met{shared_by(bytes, theirs), other, Conflict::undefined};
     return !met;
   });
   return met;

@@ -15,7 +15,7 @@
 
 namespace tutti::rma {
 
-enum class Conflict : uint8_t { none, undefined, types, operations };
+enum class Conflict : uint8_t { none, undefined, types, operations, elements };
 
 // Of two on the same bytes. `ordered`: both are of one origin, whose accumulates are carried out one after the other
 // (12.7.2), of whatever operation. `alone`: the window promises one operation without MPI_NO_OP beside it
@@ -42,6 +42,7 @@ class Accesses {
     uint8_t epoch = 0;            // only those of one epoch are compared
     uint32_t site = 0;            // the call, as its origin counts its calls
     const void* owner = nullptr;  // the request
+    int64_t grain = 0;            // bytes of an element of an update, from one to the next; 0: of such with gaps
     bool operator==(const Access& other) const;
   };
   struct Met {
@@ -52,8 +53,8 @@ class Accesses {
 
   // The first that is in conflict with `access`: among those of its own origin, or of the others.
   std::optional<Met> conflict(const std::vector<Interval>& bytes, const Access& access, bool own, bool alone) const;
-  // The first one in the epoch that changes bytes of others than `but`.
-  std::optional<Met> writer(Interval bytes, uint8_t epoch, int but) const;
+  // The first one in the epoch that changes bytes, and is of others than `but`; `reads`: or only reads them.
+  std::optional<Met> of_others(Interval bytes, uint8_t epoch, int but, bool reads) const;
   void add(const std::vector<Interval>& bytes, const Access& access);
   template <class Predicate>
   void drop(Predicate&& over) {

@@ -207,6 +207,28 @@ void memory_of_its_own() {
   w.fence();
   MPI_Bcast(w.memory, 8, I, 0, world);
   w.fence();
+  if (rank == 0) w.get(0, 8);  // beside what the target receives
+  if (rank == 2) MPI_Get(w.memory + 8, 8, I, 1, 0, 8, I, w.win);
+  w.fence();
+  if (rank == 0) w.get(8, 8);  // what it has received
+  w.fence();
+  if (rank == 2) MPI_Sendrecv(&two, 1, I, 2, 0, w.memory + 8, 1, I, 2, 0, world, MPI_STATUS_IGNORE);  // and was got
+  for (int i = 0; i < 20; ++i) {                                                                      // by turns
+    w.fence();
+    if (i % 2 == 0 && rank == 0) w.get(0, 16);
+    if (i % 2 == 1 && rank == 2) MPI_Get(w.memory, 16, I, 1, 0, 16, I, w.win);
+  }
+  w.fence();
+  MPI_Win_lock_all(0, w.win);  // what is got is complete before the other one receives
+  if (rank == 0) {
+    w.get(0, 8);
+    MPI_Win_flush(2, w.win);
+    MPI_Send(given, 8, I, 2, 0, world);
+  } else if (rank == 2) {
+    MPI_Recv(w.memory, 8, I, 0, 0, world, MPI_STATUS_IGNORE);
+  }
+  MPI_Win_unlock_all(w.win);
+  w.fence();
   if (rank == 0) w.get(0, 8);  // others read what it sends
   if (rank == 2) MPI_Sendrecv(w.memory, 1, I, 2, 0, got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
   w.fence();
@@ -214,6 +236,17 @@ void memory_of_its_own() {
 
 void other_windows() {
   MPI_Win win;
+  static int bytes[16];
+  MPI_Datatype every_other;
+  MPI_Type_vector(4, 1, 2, I, &every_other);
+  MPI_Type_commit(&every_other);
+  MPI_Win_create(bytes, sizeof bytes, 1, MPI_INFO_NULL, world, &win);
+  MPI_Win_fence(0, win);
+  MPI_Accumulate(given, 4, I, 2, 4 * rank, 4, I, MPI_SUM, win);  // whole elements meet
+  MPI_Accumulate(given, 4, I, 2, 8, 1, every_other, MPI_SUM, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  MPI_Type_free(&every_other);
   int* mine = nullptr;
   MPI_Win_allocate_shared(16 * sizeof(int), sizeof(int), MPI_INFO_NULL, world, &mine, &win);
   for (int i = 0; i < 10; ++i) {

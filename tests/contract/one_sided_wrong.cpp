@@ -147,6 +147,35 @@ std::vector<Case> wrong_cases() {
        if (rank == 2) MPI_Wait(&request, MPI_STATUS_IGNORE);
        w.fence();
      }},
+    {"gets_what_is_received",
+     [] {
+       const Window w;
+       w.fence();
+       if (rank == 0) w.get(0, 4);
+       if (rank == 2) MPI_Get(w.memory + 1, 2, I, 1, 0, 2, I, w.win);  // LINE own_get
+       w.fence();
+     }},
+    {"gets_what_is_received_at_once",
+     [] {
+       const Window w;
+       MPI_Request request;
+       w.fence();
+       if (rank == 2) MPI_Irecv(w.memory, 4, I, 0, 0, world, &request);  // LINE own_irecv_of_get
+       MPI_Barrier(world);
+       if (rank == 0) w.get(2), MPI_Send(given, 4, I, 2, 0, world);
+       if (rank == 2) MPI_Wait(&request, MPI_STATUS_IGNORE);
+       w.fence();
+     }},
+    {"parts_of_elements",
+     [] {
+       MPI_Win win;
+       static int memory[8];
+       MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, world, &win);
+       MPI_Win_fence(0, win);
+       if (rank < 2) MPI_Accumulate(given, 2, I, 2, rank, 2, I, MPI_SUM, win);  // LINE askew
+       MPI_Win_fence(0, win);
+       MPI_Win_free(&win);
+     }},
     {"sends_from_there",
      [] {
        const Window w;

@@ -67,10 +67,32 @@ TEST(Accesses, OwnAndOthers) {
   EXPECT_TRUE(all.conflict({{3, 8}}, {.act = kGet, .origin = 1, .epoch = 1}, true, false));
   EXPECT_FALSE(all.conflict({{3, 8}}, {.act = kGet, .origin = 2, .epoch = 2}, false, false)) << "another epoch";
   EXPECT_FALSE(all.conflict({{4, 8}}, {.act = kGet, .origin = 2, .epoch = 1}, false, false));
-  EXPECT_TRUE(all.writer({0, 1}, 1, 2));
-  EXPECT_FALSE(all.writer({0, 1}, 1, 1)) << "its own";
+  EXPECT_TRUE(all.of_others({0, 1}, 1, 2, false));
+  EXPECT_FALSE(all.of_others({0, 1}, 1, 1, false)) << "its own";
+  EXPECT_FALSE(all.of_others({8, 9}, 1, 2, true));
+  all.add({{8, 12}}, {.act = kGet, .origin = 1, .epoch = 1});
+  EXPECT_FALSE(all.of_others({8, 9}, 1, 2, false)) << "it only reads";
+  EXPECT_TRUE(all.of_others({8, 9}, 1, 2, true));
   all.drop([](const Accesses::Access& a) { return a.origin == 1; });
   EXPECT_EQ(all.size(), 0u);
+}
+
+// Accumulates are atomic by elements: two that share a part of one alone are not atomic to each other.
+TEST(Accesses, PartsOfElements) {
+  Accesses all;
+  all.add({{0, 16}}, {.act = update(kSum), .origin = 1, .epoch = 1, .grain = 4});
+  const auto meets = [&](Interval bytes, const Act& act, bool own) {
+    return all.conflict({bytes}, {.act = act, .origin = own ? 1 : 2, .epoch = 1, .grain = 4}, own, false);
+  };
+  EXPECT_FALSE(meets({8, 24}, update(kSum), false));
+  ASSERT_TRUE(meets({1, 5}, update(kSum), false));
+  EXPECT_EQ(meets({1, 5}, update(kSum), false)->conflict, Conflict::elements);
+  EXPECT_TRUE(meets({14, 18}, update(kSum), false));
+  EXPECT_FALSE(meets({16, 20}, update(kSum), false)) << "behind it";
+  EXPECT_FALSE(meets({1, 5}, update(kSum), true)) << "in order";
+  all.add({{32, 48}}, {.act = update(kNoOp), .origin = 1, .epoch = 1, .grain = 4});
+  EXPECT_FALSE(meets({33, 37}, update(kNoOp), false)) << "both only read";
+  EXPECT_TRUE(meets({33, 37}, update(kSum), false));
 }
 
 TEST(Accesses, ManyAreBounded) {

@@ -43,6 +43,13 @@ std::string verb_of(const Act& act) {
                      name_of_op(act.update.operation));
 }
 
+// Accesses::Access::grain.
+int64_t grain_of(const Act& act) {
+  if (act.kind != AccessKind::update) return 0;
+  const Layout& element = layout_of(act.update.element);
+  return element.is_dense() ? element.size() : 0;
+}
+
 // Whether a hint of the window is that.
 bool hint_is(const Window& window, std::string_view key, std::string_view value) {
   return std::ranges::any_of(window.hints, [&](const auto& hint) { return hint.first == key && hint.second == value; });
@@ -130,7 +137,8 @@ Races::Started Races::about_to(const Act& act, const rma::Target& target, const 
                     .origin = window_.rank(),
                     .epoch = epoch_of(target.rank),
                     .site = announce(target.rank, here()),
-                    .owner = request};
+                    .owner = request,
+                    .grain = grain_of(act)};
   return started;
 }
 
@@ -216,7 +224,8 @@ void Races::serves(int origin, uint64_t mark, const Act& act, const rma::TargetB
   const Accesses::Access access{.act = act,
                                 .origin = origin,
                                 .epoch = static_cast<uint8_t>(mark & ((1 << kSiteBits) - 1)),
-                                .site = static_cast<uint32_t>(mark >> kSiteBits)};
+                                .site = static_cast<uint32_t>(mark >> kSiteBits),
+                                .grain = grain_of(act)};
   const std::vector<Interval> bytes = rma::intervals_of(buffer.displacement, buffer.count, *buffer.layout);
   const Lock lock(mutex_);
   check_promises(access, bytes);
@@ -272,20 +281,23 @@ const Races::OwnUse* Races::own_use_at(const Interval& bytes) const {
   return nullptr;
 }
 
-// A receive of this rank's that is under way, or the like of it, may write there at any time.
+// A receive of this rank's that is under way, or the like of it, may write there at any time: the other one finds
+// neither what was there nor what comes, or is overwritten.
 void Races::check_own_use(const Accesses::Access& access, const std::vector<Interval>& bytes) {
-  if (access.origin == window_.rank() || rma::is_read(access.act)) return;
+  if (access.origin == window_.rank()) return;
+  const bool reads = rma::is_read(access.act);
   for (const Interval& each : bytes) {
     const uintptr_t begin = window_.protocol->target().memory().address_of(each.low);
     auto writer = strict->outstanding().writer(begin, begin + static_cast<uintptr_t>(each.high - each.low));
-    if (!writer && access.epoch == fence_epoch())
+    if (!writer && !reads && access.epoch == fence_epoch())
       if (const OwnUse* const earlier = own_use_at(each)) writer = earlier->place;
     if (!writer) continue;
     if (is_first(access, window_.rank(), writer->caller))
       tell(access, {MPI_ERR_RMA_CONFLICT,
-                    fmt::format("rank {} {} {}, into which rank {} receives as well: what is "
-                                "there afterwards is undefined (the standard, section 12.7)",
-                                access.origin, verb_of(access.act), bytes_text(each, window_.rank()), window_.rank()),
+                    fmt::format("rank {} {} {}, into which rank {} receives as well: what {} is undefined (the "
+                                "standard, section 12.7)",
+                                access.origin, verb_of(access.act), bytes_text(each, window_.rank()), window_.rank(),
+                                reads ? "it finds" : "is there afterwards"),
                     {place_of(access.origin, access),
                      {fmt::format("rank {} receives there by", window_.rank()),
                       {writer->function, code_address(writer->caller)}}}});
@@ -304,13 +316,16 @@ Error Races::touches(const BufferUse& use) {
   note_own_use(use, bytes);
   for (const Interval& each : bytes)
     for (const uint8_t epoch : {fence_epoch(), kStart, kLock})
-      if (const auto met = served_.writer(each, epoch, window_.rank()))
+      if (const auto met = served_.of_others(each, epoch, window_.rank(), use.writes && epoch == fence_epoch()))
         return error_of(
             {MPI_ERR_RMA_CONFLICT,
              fmt::format("the {} buffer shares {} with what rank {} {} in an epoch that is not over: what {} there is "
                          "undefined (the standard, section 12.7)",
                          use.writes ? "receive" : "send", bytes_text(met->bytes, window_.rank()), met->other.origin,
-                         verb_of(met->other.act), use.writes ? "is" : "the call finds"),
+                         verb_of(met->other.act),
+                         !use.writes                    ? "the call finds"
+                         : rma::is_read(met->other.act) ? "it finds"
+                                                        : "is"),
              {place_of(met->other.origin, met->other)}});
   return {};
 }
@@ -347,6 +362,8 @@ Races::Race Races::finding_of(const Accesses::Met& met, const Accesses::Access& 
       met.conflict == Conflict::types
           ? "accumulates of different datatypes are not atomic to each other (the standard, "
             "section 12.7.1)"
+      : met.conflict == Conflict::elements ? "accumulates are atomic element by element, and these share parts of "
+                                             "elements (the standard, section 12.7.1)"
       : met.conflict == Conflict::operations
           ? "concurrent accumulates use one operation, or MPI_NO_OP where accumulate_ops is same_op_no_op (the "
             "standard, section 12.2.1)"

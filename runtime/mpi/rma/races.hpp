@@ -27,6 +27,9 @@
 
 namespace tutti::mpi::one_sided {
 
+// The predefined type by which elements of this representation lie in memory (window.cpp).
+const Layout& layout_of(uint8_t element);
+
 // Large: each kind of access is recorded, compared and told of by a function of its own, over the same records.
 class Races final : public rma::Witness, public Exposed {
  public:

@@ -32,7 +32,14 @@ namespace {
 
 using engine::Engine;
 
-// The predefined type by which elements of this representation lie in memory.
+void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
+  const memory::Kernel kernel =
+      memory::find_kernel(static_cast<memory::OpCode>(operation), static_cast<Element>(element));
+  kernel({}, in, inout, inout, count);
+}
+
+}  // namespace
+
 const Layout& layout_of(uint8_t element) {
   static const auto table = [] {
     std::vector<const Layout*> layouts(static_cast<size_t>(Element::count), nullptr);
@@ -44,11 +51,7 @@ const Layout& layout_of(uint8_t element) {
   return *table[element];
 }
 
-void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
-  const memory::Kernel kernel =
-      memory::find_kernel(static_cast<memory::OpCode>(operation), static_cast<Element>(element));
-  kernel({}, in, inout, inout, count);
-}
+namespace {
 
 constexpr rma::Arithmetic kArithmetic{apply, layout_of};
 
