@@ -8,6 +8,8 @@
 #include "function_names.hpp"
 #include "functions.hpp"
 #include "mpi/file/file.hpp"
+#include "mpi/object/checking.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/request/watch.hpp"
 #include "mpi/rma/window.hpp"
 #include "raise.hpp"
@@ -46,7 +48,14 @@ extern "C" {
                                                      void (*watcher)(void*, int, int), void* state);
 [[gnu::visibility("default")]] int tutti_refuse(const char* function, int what, void* handle, int error_class,
                                                 const char* sentence);
+[[gnu::visibility("default")]] extern const void* const* const tutti_strict;
+[[gnu::visibility("default")]] int tutti_judge_array(const char* function, int what, void* handle, size_t bytes,
+                                                     size_t element, int number, MPI_Count count, MPI_Datatype type,
+                                                     int* is_refused);
 }
+
+// Where the library of Fortran looks in each call: what it finds there is NULL but for --check=strict.
+const void* const* const tutti_strict = reinterpret_cast<const void* const*>(&mpi::checking.watcher);
 
 // See runtime/mpi/request/watch.hpp, whose Watched the watcher is told. 0: the request is over already.
 int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int, int), void* state) {
@@ -73,4 +82,49 @@ int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, 
 int tutti_refuse(const char* function, int what, void* handle, int error_class, const char* sentence) {
   const mpi::CallSite place{number_of(function), reinterpret_cast<uintptr_t>(lib::fortran_caller)};
   return lib::raise(place, object_of(what, handle), Error(error_class, sentence));
+}
+
+namespace {
+
+bool is_integer(mpi::TypeClass of) {
+  return of == mpi::TypeClass::c_integer || of == mpi::TypeClass::fortran_integer;
+}
+
+// What is wrong with an array of Fortran, of `bytes` bytes and elements of `element` each, as a call's buffer. `number`: of
+// lib/fortran/descriptor.h, 1 an integer and 2 a real number.
+Error error_of_array(size_t bytes, size_t element, int number, int64_t count, MPI_Datatype handle) {
+  const auto* const type = mpi::resolve<mpi::Datatype>(handle);
+  if (!type || count <= 0 || handle == MPI_BYTE || handle == MPI_PACKED) return {};
+  const Layout& layout = *type->layout;
+  if (layout.size() == 0 || layout.true_lower_bound() < 0 || layout.extent() < 0) return {};
+  const __int128 end =
+      static_cast<__int128>(count - 1) * layout.extent() + layout.true_lower_bound() + layout.true_extent();
+  if (end > static_cast<__int128>(bytes))
+    return failure(MPI_ERR_COUNT,
+                   "the array has fewer elements than count and datatype say: from where the buffer begins it has {} "
+                   "bytes, and {} of {} take {}",
+                   bytes, count, mpi::description(*type), static_cast<int64_t>(end));
+  const bool is_kind = number == 1   ? is_integer(type->type_class)
+                       : number == 2 ? type->type_class == mpi::TypeClass::floating
+                                     : false;
+  // Who takes each element for several, as bytes are taken, has more of them than the array.
+  if (!type->predefined || !is_kind || static_cast<size_t>(count) > bytes / element) return {};
+  if (static_cast<size_t>(layout.size()) == element) return {};
+  return failure(MPI_ERR_TYPE,
+                 "the elements of the array have {} bytes, and those of {} have {}: the datatype is not that of the "
+                 "array's kind",
+                 element, mpi::description(*type), layout.size());
+}
+
+}  // namespace
+
+// With --check=strict. Raises what it finds as tutti_refuse() does.
+int tutti_judge_array(const char* function, int what, void* handle, size_t bytes, size_t element, int number,
+                      MPI_Count count, MPI_Datatype type, int* is_refused) {
+  const mpi::CallSite place{number_of(function), reinterpret_cast<uintptr_t>(lib::fortran_caller)};
+  mpi::set_here(place);
+  Error error = mpi::checking.watcher->found(error_of_array(bytes, element, number, count, type));
+  if (!error) return MPI_SUCCESS;
+  *is_refused = 1;
+  return lib::raise(place, object_of(what, handle), std::move(error));
 }

@@ -28,6 +28,8 @@ enum described {
   kUntold, /* the descriptor does not tell how long an element is, or how far the next one */
 };
 
+enum number { kNoNumber, kInteger, kReal }; /* what the elements are, of which several kinds differ in their length */
+
 #ifdef TUTTI_FORTRAN_OWN_DESCRIPTORS
 
 /* gfortran's since GCC 9, which libgfortran.h has. */
@@ -131,6 +133,10 @@ static inline enum described array_of(const descriptor* d, struct array* a) {
   return how;
 }
 
+static inline enum number number_of(const descriptor* d) {
+  return d->type == 1 ? kInteger : d->type == 3 ? kReal : kNoNumber;
+}
+
 static inline size_t element_length(const descriptor* d) {
   return is_former(d) ? d->offset : d->elem_len; /* which is where C's has the length */
 }
@@ -179,6 +185,14 @@ static inline enum described array_of(const descriptor* d, struct array* a) {
   *a = (struct array){(char*)d->base_addr, d->elem_len, d->rank, {{0, 0}}};
   for (int i = 0; i < d->rank; i++) a->dim[i] = (struct dimension){d->dim[i].extent, d->dim[i].sm};
   return is_untold(d) ? kUntold : kWell;
+}
+
+static inline enum number number_of(const descriptor* d) {
+  if (d->type == CFI_type_float || d->type == CFI_type_double || d->type == CFI_type_long_double) return kReal;
+  return d->type == CFI_type_int8_t || d->type == CFI_type_int16_t || d->type == CFI_type_int32_t ||
+                 d->type == CFI_type_int64_t || d->type == CFI_type_int
+             ? kInteger
+             : kNoNumber;
 }
 
 static inline size_t element_length(const descriptor* d) {

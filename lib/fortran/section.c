@@ -60,6 +60,25 @@ static int refuse(struct section* section, enum refusal why, struct raised_on on
   return code;
 }
 
+/* --- arrays without gaps, with --check=strict: shorter than the call says, or of another kind */
+
+/* lib/for_fortran.cpp, which raises what it finds, and then sets the last one. */
+extern int tutti_judge_array(const char* function, int what, void* handle, size_t bytes, size_t element, int number,
+                             MPI_Count count, MPI_Datatype type, int* is_refused) __attribute__((weak));
+
+/* Nothing is known of an array of assumed size, which has no last extent; nor of one element, which stands for the first
+ * of a sequence, as x(1) is declared by older procedures for arrays of any size. */
+static int judge(struct section* section, const descriptor* by, const struct array* a, const MPI_Count* count,
+                 const MPI_Datatype* type, enum section_use use, struct raised_on on) {
+  if (!&tutti_strict || !*tutti_strict || !tutti_judge_array) return MPI_SUCCESS;
+  if ((use != kOnce && use != kReduced) || a->rank == 0 || !a->base || is_empty(a) || has_gaps(a)) return MPI_SUCCESS;
+  size_t bytes = a->elem_len;
+  for (int i = 0; i < a->rank; i++) bytes *= (size_t)a->dim[i].extent;
+  if (bytes == a->elem_len) return MPI_SUCCESS;
+  return tutti_judge_array(on.function, on.what, on.handle, bytes, a->elem_len, number_of(by), *count, *type,
+                           &section->is_refused);
+}
+
 /* --- copies. Those that outlive their call belong to its request; the library of MPI tells what becomes of that. */
 
 struct kept_copy {
@@ -217,6 +236,10 @@ int section_make(struct section* section, const descriptor* by, MPI_Count* count
   const enum described how = array_of(by, &of);
   if (how == kFormer) return refuse(section, kFormerObject, on);
   if (use == kIgnored) return MPI_SUCCESS;
+  if (how == kWell) {
+    const int error = judge(section, by, &of, count, type, use, on);
+    if (error != MPI_SUCCESS || section->is_refused) return error;
+  }
   const int is_compilers = is_copy(by) && (flow & kLater);
   if (how == kUntold) { /* the first element is where the address is, and nothing has no length */
     const int is_known = (use == kAddress && !is_compilers) || (count && *count == 0) || is_empty(&of);

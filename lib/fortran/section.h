@@ -63,6 +63,9 @@ HIDDEN extern void section_keep(struct section* section, MPI_Request request, in
 HIDDEN extern void section_keep_for_window(struct section* section, MPI_Win win, int rank);
 HIDDEN extern void section_keep_for_split(struct section* section, MPI_File file, const descriptor* of);
 
+/* lib/for_fortran.cpp: not NULL with --check=strict, under which arrays are compared with what calls say of them. */
+extern const void* const* const tutti_strict __attribute__((weak));
+
 static inline int section_begin(struct section* section, const descriptor* of, MPI_Count* count, MPI_Datatype* type,
                                 enum section_use use, int flow, struct raised_on on) {
   section->address = address_in(of->base_addr);
@@ -70,7 +73,9 @@ static inline int section_begin(struct section* section, const descriptor* of, M
   section->type = NULL;
   section->is_refused = 0;
   const int may_be_gone = (flow & kLater) && !(flow & kOut) && may_be_copy(of);
-  return UNLIKELY(!is_plain(of) || may_be_gone) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
+  const int is_judged = &tutti_strict && *tutti_strict;
+  return UNLIKELY(!is_plain(of) || may_be_gone || is_judged) ? section_make(section, of, count, type, use, flow, on)
+                                                             : MPI_SUCCESS;
 }
 #define SECTION_PARTITIONS(section, partitions, count, type, on) \
   UNLIKELY((section).copy != NULL) ? section_partitions(&(section), partitions, count, type, on) : MPI_SUCCESS
