@@ -21,7 +21,9 @@ namespace {
 using Quantity = Clause::Quantity;
 using Relation = Clause::Relation;
 
-constexpr std::string_view kQuantities[] = {"bytes", "rank_bytes", "ranks", "nodes", "node_ranks", "read_rate", "commutative", "power_of_two", "shared", "contiguous", "equal"};
+constexpr std::string_view kQuantities[] = {"bytes",      "rank_bytes", "ranks",       "nodes",
+                                            "node_ranks", "read_rate",  "commutative", "power_of_two",
+                                            "shared",     "contiguous", "equal"};
 
 std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
   const std::string close = did_you_mean(word, names);

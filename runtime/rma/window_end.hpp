@@ -11,7 +11,6 @@
 #include "base/bytes.hpp"
 #include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
-#include "engine/engine.hpp"
 #include "engine/wait/poller.hpp"
 #include "rma/arithmetic.hpp"
 #include "rma/operation.hpp"
@@ -130,11 +129,10 @@ class WordWait final : private engine::Poller {
   WordWait(WindowEnd& window, Done& done) TUTTI_ENGINE_OWNED : done_(done) {
     if (!window.direct_ || done()) return;
     direct_ = window.direct_.get();
-    direct_->wait_begins();
-    direct_->engine().add_poller(*this);
+    direct_->begin_wait(*this);
   }
   ~WordWait() TUTTI_ENGINE_OWNED {
-    if (direct_) direct_->engine().remove_poller(*this);
+    if (direct_) direct_->end_wait(*this);
   }
   WordWait(const WordWait&) = delete;
 

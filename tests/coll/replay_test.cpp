@@ -187,8 +187,8 @@ TEST(ReplayNodes, ManyRanksANode) {
   };
   for (const Layout& layout : {Layout{256, 64, false}, Layout{300, 96, false}, Layout{200, 40, true},
                                Layout{1024, 128, false}, Layout{1001, 13, false}})
-    for (const Collective kind : {Collective::allreduce, Collective::allgather, Collective::allgatherv, Collective::alltoall,
-                                  Collective::reduce_scatter, Collective::reduce_scatter_block})
+    for (const Collective kind : {Collective::allreduce, Collective::allgather, Collective::allgatherv,
+                                  Collective::alltoall, Collective::reduce_scatter, Collective::reduce_scatter_block})
       for (const bool commutative : {true, false}) {
         const bool square = kind != Collective::allreduce;
         if ((square && layout.size > 300) || (!reduces(kind) && !commutative)) continue;

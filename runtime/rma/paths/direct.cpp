@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/engine.hpp"
 #include "memory/movers.hpp"
 
 namespace tutti::rma {
@@ -38,6 +39,15 @@ DirectPath::DirectPath(NodeParts parts, engine::Engine& engine, const Arithmetic
 
 DirectPath::~DirectPath() {
   stop_waiting_for_turns();
+}
+
+void DirectPath::begin_wait(engine::Poller& looks) {
+  parts_.bells->waits();
+  engine_.add_poller(looks);
+}
+
+void DirectPath::end_wait(engine::Poller& looks) {
+  engine_.remove_poller(looks);
 }
 
 // ---- puts and gets

@@ -20,7 +20,6 @@
 
 #include "base/by_process.hpp"
 #include "base/engine_owned.hpp"
-#include "engine/engine.hpp"
 #include "engine/wait/poller.hpp"
 #include "rma/arithmetic.hpp"
 #include "rma/locks.hpp"
@@ -29,6 +28,10 @@
 #include "rma/origin_side.hpp"
 #include "rma/target_side.hpp"
 #include "transport/shared/word_bells.hpp"
+
+namespace tutti::engine {
+class Engine;
+}
 
 namespace tutti::rma {
 
@@ -111,8 +114,9 @@ class DirectPath final : public CommonLock, private engine::Poller {
   bool holds(int rank) const override TUTTI_ENGINE_OWNED;
   std::vector<int> before(int rank) const override TUTTI_ENGINE_OWNED;
 
-  void wait_begins() TUTTI_ENGINE_OWNED { parts_.bells->waits(); }
-  engine::Engine& engine() { return engine_; }
+  // From now on a sleeping thread of this process is rung for, and `looks` is asked in each pass of the engine.
+  void begin_wait(engine::Poller& looks) TUTTI_ENGINE_OWNED;
+  void end_wait(engine::Poller& looks) TUTTI_ENGINE_OWNED;
 
  private:
   // Of one member: how many of its posts and completes this process has used up, and my ticket for its lock.
