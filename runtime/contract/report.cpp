@@ -46,9 +46,12 @@ std::string verb(const Party& party, const Ledger& ledger, const std::string& na
 }
 
 // "root 2"; between two groups each rank says what the root is to it.
-std::string root_text(const Party& party) {
+std::string root_text(const Party& party, const Ledger& ledger) {
   const flight::CallRecord& call = party.sides[0]->call;
-  if (call.peer_is() != flight::PeerIs::root) return fmt::format("root {}", root_of(party.word));
+  if (call.peer_is() != flight::PeerIs::root) {  // the word alone is known, whose root counts through both groups
+    const bool is_itself = ledger.channel().sides && root_of(party.word) == party.sides[0]->rank % kRootMask;
+    return is_itself ? "root MPI_ROOT" : fmt::format("root {}", root_of(party.word));
+  }
   if (call.peer == MPI_ROOT) return "root MPI_ROOT";
   if (call.peer == MPI_PROC_NULL) return "root MPI_PROC_NULL";
   return fmt::format("root {}", call.peer);
@@ -60,7 +63,8 @@ std::string with_roots(const Party& party, const Ledger& ledger, const char* of_
   std::vector<Party> parts;
   for (const Side* side : party.sides) {
     const Party alone{side->word, {side}};
-    const auto same = std::ranges::find_if(parts, [&](const Party& p) { return root_text(p) == root_text(alone); });
+    const auto same =
+        std::ranges::find_if(parts, [&](const Party& p) { return root_text(p, ledger) == root_text(alone, ledger); });
     same == parts.end() ? parts.push_back(alone) : same->sides.push_back(side);
   }
   std::string text;
@@ -70,7 +74,7 @@ std::string with_roots(const Party& party, const Ledger& ledger, const char* of_
                         : i + 1 == parts.size() ? " and "
                                                 : ", ",
                         ranks_of(ledger, parts[i].ranks()), plural(parts[i].sides.size(), of_one, of_many),
-                        root_text(parts[i]));
+                        root_text(parts[i], ledger));
   return text;
 }
 

@@ -111,7 +111,7 @@ declare -A sentence=(
   [overlap]="rank 1 on [^:]+: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
 )
 sentence+=(
-  [two_roots_between]="rank 1 of group A calls MPI_Bcast with root MPI_ROOT \(fatal.c:$(line two_roots_between)\) where rank 0 of group A has root MPI_ROOT and rank 0 of group B has root 0 .*"
+  [two_roots_between]="ranks? .* of group [AB] calls? MPI_Bcast with root (MPI_ROOT|0) \(fatal.c:$(line two_roots_between)\) where .* root (MPI_ROOT|0).*, on a communicator of 2 and 1 ranks made by MPI_Intercomm_create"
   [other_group]="rank 1 on [^:]+: MPI_Send: rank 2 is not in the other group, of 2 ranks, of a communicator without a name \(argument dest\)"
   [group_order]="rank 1 on [^:]+: MPI_Comm_create_group: the group is that of ranks 1, 0, where rank 0 gives that of ranks 0, 1: "
   [group_tag]="deadlock: "
@@ -147,7 +147,7 @@ the operation was started by MPI_Irecv at fatal.c:$(line posted_floats),
 it was sent by rank 1 on [^:]+: MPI_Send\(2 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_later),"
   [message_types_freed]="rank 0: MPI_Request_free\(\).* at fatal.c:$(line message_types_freed),"
   [own_block]="rank.*: MPI_Allgather\(1 of MPI_FLOAT, receiving 1 of MPI_INT\) at fatal.c:$(line own_block),"
-  [two_roots_between]="rank 0 of group A: MPI_Bcast\(1 of MPI_INT, root MPI_ROOT\) at fatal.c:"
+  [two_roots_between]="ranks? [01]( and 1)? of group A: MPI_Bcast\(1 of MPI_INT, root MPI_ROOT\) at fatal.c:"
   [group_tag]="rank 1 makes a communicator with tag 9 where rank 0 makes one with tag 3 on $world: all members give the same"
   [leaders_tag]="rank [01] makes a communicator with tag [78] where rank [01] makes one with tag [78] on $world: all members give the same"
   [null_type]="rank [012]: MPI_Send\(2 of MPI_DATATYPE_NULL, to 1, tag 4\)"
@@ -168,5 +168,8 @@ case $case in two_roots*) judge --set "collectives.override=bcast shared" ;; esa
 while read -r wanted; do
   [ -z "$wanted" ] || grep -qE "^  $wanted" "$err" || fail "no line says: $wanted"
 done <<<"${lines[$case]-}"
+# Each rank's root is told in its own words.
+grep -qE "group B (has|calls MPI_Bcast with) root MPI_ROOT|group A (has|calls MPI_Bcast with) root 0|root -" "$err" &&
+  fail "a rank is told with another one's root"
 # Of several that have failed the first one is told.
 [ "$(grep -c "it was sent by" "$err")" -le 1 ] || fail "senders of more than one message are told"

@@ -15,7 +15,8 @@ CASES = {
     "pending_of_two": r"MPI_Session_finalize: 1 operation of the session is not complete",
     "twice": r"MPI_Session_finalize: the session is null \(argument session\)",
     "stale_copy": r"MPI_Session_get_num_psets: .* is no session|the session has been freed already",
-    "after_the_last": r"MPI_Barrier: called after MPI_Session_finalize of the last session, and MPI_Init was not called",
+    "after_the_last": r"(?s)MPI_Barrier: called after MPI_Session_finalize of the last session, and MPI_Init was "
+                      r"not called.*\n  the last session was finalized by MPI_Session_finalize at ",
     "world_without_init": r"MPI_Barrier: MPI_COMM_WORLD is there between MPI_Init and MPI_Finalize alone",
     "self_after_finalize": r"MPI_Barrier: MPI_COMM_SELF is there between MPI_Init and MPI_Finalize alone",
     "init_after_finalize": r"MPI_Init: MPI is initialized already and finalized: it starts once",

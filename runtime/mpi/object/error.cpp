@@ -222,6 +222,8 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
     const boot::JobInfo view = job ? (*job)->view() : boot::JobInfo();
     if (job) words = fmt::format("rank {} on {}: {}", view.rank, view.host, words);
     words += fmt::format("\n  rank {}: {}", view.rank, place_texts({incident.place})[0]);
+    for (const Mention& mention : incident.mentions)
+      if (mention.place.caller) words += fmt::format("\n  {} {}", mention.text, place_texts({mention.place})[0]);
   }
   if (job) (*job)->abort(exit_code, words);
   flush_streams();
