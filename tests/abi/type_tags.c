@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Calls whose buffers and datatypes a compiler may compare, in C89 and later and in C++; type_tags.sh compiles them. What is
- * right, alone: nobody warns of it. With WRONG=n: the n-th wrong one as well. With TAGS: without what is right and clang
+ * right, alone: nobody warns of it. With WRONG: eight wrong ones as well. With TAGS: without what is right and clang
  * accuses where it is asked to compare: a matrix, a struct, bytes, a const buffer before clang 19. */
 #include <mpi.h>
 #include <stddef.h>
@@ -96,28 +96,13 @@ void wrong(void) {
   double doubles[4] = {1, 2, 3, 4};
   MPI_Win win = MPI_WIN_NULL;
   MPI_File file = MPI_FILE_NULL;
-  switch (0) {
-    default:
-      (void)comm, (void)ints, (void)longs, (void)floats, (void)doubles, (void)win, (void)file;
-#if WRONG == 1
-      MPI_Send(ints, 4, MPI_FLOAT, 0, 0, comm);
-#elif WRONG == 2
-      MPI_Recv(doubles, 4, MPI_FLOAT, 0, 0, comm, MPI_STATUS_IGNORE);
-#elif WRONG == 3
-      MPI_Bcast(longs, 2, MPI_INT, 0, comm);
-#elif WRONG == 4
-      MPI_Allreduce(MPI_IN_PLACE, floats, 4, MPI_DOUBLE, MPI_SUM, comm);
-#elif WRONG == 5
-      MPI_Gather(doubles, 1, MPI_DOUBLE, floats, 1, MPI_DOUBLE, 0, comm);
-#elif WRONG == 6
-      MPI_Put(ints, 1, MPI_UNSIGNED, 0, 0, 1, MPI_UNSIGNED, win);
-#elif WRONG == 7
-      MPI_File_write_at(file, 0, floats, 4, MPI_INT32_T, MPI_STATUS_IGNORE);
-#elif WRONG == 8
-      PMPI_Send(doubles, 4, MPI_INT, 0, 0, comm);
-#else
-#error "there are eight"
-#endif
-  }
+  MPI_Send(ints, 4, MPI_FLOAT, 0, 0, comm);
+  MPI_Recv(doubles, 4, MPI_FLOAT, 0, 0, comm, MPI_STATUS_IGNORE);
+  MPI_Bcast(longs, 2, MPI_INT, 0, comm);
+  MPI_Allreduce(MPI_IN_PLACE, floats, 4, MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Gather(doubles, 1, MPI_DOUBLE, floats, 1, MPI_DOUBLE, 0, comm);
+  MPI_Put(ints, 1, MPI_UNSIGNED, 0, 0, 1, MPI_UNSIGNED, win);
+  MPI_File_write_at(file, 0, floats, 4, MPI_INT32_T, MPI_STATUS_IGNORE);
+  PMPI_Send(doubles, 4, MPI_INT, 0, 0, comm);
 #endif
 }

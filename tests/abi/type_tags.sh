@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # type_tags.sh INCLUDE_FOLDER SOURCE: no compiler that is here warns of right calls, in any dialect; and clang, where it is
-# asked by -DMPI_ABI_TYPE_TAGS=1, warns of each wrong one of the source, and of no right one that is not excepted there.
+# asked by -DMPI_ABI_TYPE_TAGS=1, warns of each wrong one in the source, and of no right one that is not excepted there.
 set -u
 include=$1 source=$2
 work=$(mktemp -d) || exit 1
@@ -10,7 +10,9 @@ cp "$source" "$work/a.c"
 cp "$source" "$work/a.cpp"
 bad=0 done=0
 compiles() {  # compiles COMPILER OPTION…
-  "$@" -Wall -Wextra -pedantic -Werror -I"$include" -fsyntax-only 2>"$work/said"
+  by=$1
+  shift
+  "$by" -Wall -Wextra -pedantic -Werror -I"$include" -fsyntax-only "$@" 2>"$work/said"
 }
 fail() { echo "$*"; cat "$work/said"; bad=$((bad + 1)); }
 try() {  # try COMPILER FILE DIALECT OPTION…
@@ -24,20 +26,16 @@ try() {  # try COMPILER FILE DIALECT OPTION…
   case $with in clang*) ;; *) return 0 ;; esac
   compiles "$with" -std="$dialect" "$@" -DTAGS -DMPI_ABI_TYPE_TAGS=1 "$work/$file" ||
     fail "warned of what is right: $with -std=$dialect $* -DMPI_ABI_TYPE_TAGS=1"
-  case $dialect in c99 | c++11) ;; *) return 0 ;; esac  # the comparison is the same in all
-  for n in 1 2 3 4 5 6 7 8; do
-    compiles "$with" -std="$dialect" "$@" -DTAGS -DMPI_ABI_TYPE_TAGS=1 -DWRONG=$n "$work/$file" &&
-      fail "not warned of wrong call $n: $with -std=$dialect"
-    grep -q Wtype-safety "$work/said" || fail "call $n is refused for something else: $with -std=$dialect"
-  done
+  compiles "$with" -std="$dialect" "$@" -Wno-error -DTAGS -DMPI_ABI_TYPE_TAGS=1 -DWRONG "$work/$file"
+  [ "$(grep -c 'warning: .*Wtype-safety' "$work/said")" = 8 ] || fail "not warned of eight wrong calls: $with -std=$dialect"
 }
-for version in "" -14 -16 -19; do
+for version in "" -16 -19; do
   for compiler in gcc clang; do
     try $compiler$version a.c c89 -Wno-long-long
-    for dialect in c99 c11 c17 c2x c23; do try $compiler$version a.c $dialect; done
+    for dialect in c99 c17 c2x c23; do try $compiler$version a.c $dialect; done
   done
   for compiler in g++ clang++; do
-    for dialect in c++11 c++14 c++17 c++20 c++23; do try $compiler$version a.cpp $dialect; done
+    for dialect in c++11 c++17 c++23; do try $compiler$version a.cpp $dialect; done
   done
 done
 echo "$done dialects, $bad failures"
