@@ -13,7 +13,7 @@ told() { grep -qE -- "$1" "$bed/why" || fail "tutti why should tell \"$1\": $(ca
 # Once all ranks are where they stay, on every node.
 settled() {
   why node1 --json && [ "$(grep -c '"call":"MPI_Recv.*"state":"inside"\|"state":"inside".*"call":"MPI_Recv' "$bed/why")" = 3 ] &&
-    [ "$(grep -c '"kernel":"asleep in pause"' "$bed/why")" = 3 ]
+    [ "$(grep -c '"waits_for":\[0\]' "$bed/why")" = 3 ] && [ "$(grep -c '"kernel":"asleep in pause"' "$bed/why")" = 3 ]
 }
 # field RANK NAME: of tutti why --json.
 field() { grep "\"rank\":$1," "$bed/why" | grep -oE "\"$2\":(\"[^\"]*\"|[0-9]+)" | cut -d: -f2- | tr -d '"'; }
@@ -29,8 +29,8 @@ test_why() {
   why node1 || fail "exit code $?: $(cat "$bed/why")"
   told "^job [0-9a-f]+: stay, all of its 6 ranks are seen$"
   told "^  ranks 0, 2, 4: outside of MPI, asleep in pause; the latest call was MPI_Barrier\(\) on MPI_COMM_WORLD \(6 ranks\) at .*, [0-9.]+ s ago; on node1, node2, node3$"
-  told "^  ranks 1, 5: in MPI_Recv\(1 of MPI_INT, from 0, tag 99\) on MPI_COMM_WORLD \(6 ranks\), called at .*, for [0-9.]+ s; on node1, node3$"
-  told "^  rank 3: stopped; in MPI_Recv\(.* for [0-9.]+ s; on node2 \(process [0-9]+\)$"
+  told "^  ranks 1, 5: in MPI_Recv\(1 of MPI_INT, from 0, tag 99\) on MPI_COMM_WORLD \(6 ranks\), called at .*, for [0-9.]+ s; waiting for rank 0; on node1, node3$"
+  told "^  rank 3: stopped; in MPI_Recv\(.* for [0-9.]+ s; waiting for rank 0; on node2 \(process [0-9]+\)$"
   why node1 --json
   in_node node2 kill -CONT "$(field 3 pid)"
   [ "$(field 3 process_state)" = T ] || fail "a stopped rank of node2 in JSON: $(cat "$bed/why")"

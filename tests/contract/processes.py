@@ -56,7 +56,7 @@ CASES = {
     "child_is_root_too": (2, r"MPI_ROOT|MPI_Bcast"),
     "child_other_form": (2, r"MPI_Barrier.*MPI_Ibarrier|MPI_Ibarrier.*MPI_Barrier"),
     "child_truncates": (2, r"MPI_Recv: .*(longer|room|truncat)"),
-    "child_rank_outside": (2, r"MPI_Send: rank 7 is not in communicator MPI_COMM_PARENT"),
+    "child_rank_outside": (2, r"MPI_Send: rank 7 is not in the other group, of 2 ranks, of communicator MPI_COMM_PARENT"),
     "both_receive": (2, r"deadlock: rank 0 and rank 0 of another job.* wait for each other"),
     "child_in_barrier_of_its_own": (2, r"deadlock: .*another job"),
     "child_does_not_part": (2, r"MPI_Comm_disconnect.*MPI_Barrier|MPI_Barrier.*MPI_Comm_disconnect"),

@@ -20,7 +20,9 @@ CASES = {
     "waitany": ({2, 3}, SOME),
     "waitsome": ({2, 3}, SOME),
     "waitall": ({2, 3}, ALL),
-    "lock": ({1, 2}, SOME),  # its holder, unless the target is about to tell that it is free
+    "lock": ({2}, ALL),
+    # Among messages its holder, unless the target is about to tell that it is free.
+    "lock_by_messages": ({1, 2}, SOME),
     "wait_for_bcast": (None, ALL),
     "barrier": (None, ALL),
 }
@@ -43,8 +45,12 @@ def is_right(case, view):
 def main(bin_folder, program, shared_memory):
     failed = False
     for case in CASES:
+        if case == "lock" and shared_memory == "off":
+            continue
+        direct = "off" if case.endswith("_by_messages") else "on"
         job = subprocess.Popen([f"{bin_folder}/mpirun", "-n", "4", "--set", f"transport.shared_memory={shared_memory}",
-                                program, case], stdout=subprocess.PIPE, text=True)
+                                "--set", f"rma.direct={direct}", program, case.removesuffix("_by_messages")],
+                               stdout=subprocess.PIPE, text=True)
         name = job.stdout.readline().strip()
         view, end = {}, time.monotonic() + 20
         while not is_right(case, view) and time.monotonic() < end and job.poll() is None:
