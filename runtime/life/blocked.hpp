@@ -52,7 +52,7 @@ struct Awaited {
   bool some = false;           // the action of some of them may do
 };
 // The same of a condition of process `self`. A collective of its own that it waits for, and that is among those
-// `under_way` there, is asked in turn. Itself it names only where there is nobody else.
+// `under_way` there, is asked in turn: the first thousand. Itself it names only where there is nobody else.
 Awaited awaited(const Condition& needs, int self, const UnderWay* under_way) TUTTI_ENGINE_OWNED;
 
 }  // namespace tutti::life

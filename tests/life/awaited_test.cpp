@@ -75,5 +75,21 @@ TEST(Awaited, CollectivesThatNeedEachOtherAreAskedOnce) {
   EXPECT_EQ(whom(Condition().collective(kSelf, kContext, 1), &one).processes, Ranks{7});
 }
 
+// As many as a program may have under way: to look through all of them for each would take minutes.
+TEST(Awaited, OfVeryManyTheFirstAreAsked) {
+  constexpr uint32_t kMany = 200'000;
+  std::vector<Collective> calls;
+  calls.reserve(kMany);
+  Condition all;
+  all.all();
+  for (uint32_t serial = 0; serial < kMany; ++serial) {
+    calls.push_back(Collective(serial, {{serial < 500 ? 3 : 4, kContext, serial}}));
+    all.collective(kSelf, kContext, serial);
+    if (serial > 0) calls[serial].next = &calls[serial - 1];
+  }
+  all.end();
+  EXPECT_EQ(whom(all, &calls.back()).processes, (Ranks{3, 4}));
+}
+
 }  // namespace
 }  // namespace tutti::life
