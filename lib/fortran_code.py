@@ -133,7 +133,7 @@ def section_use(p, a):
     count = next((o for o in behind if o.what is What.ELEMENTS and o.direction == "in"), None)
     datatype = next((o for o in behind if o.kind == "DATATYPE"), None)
     kinds = {o.kind for o in p.arguments}
-    at_others = f"!is_plain({a.name}) && !is_at_root(comm_in(*comm), *root)" if any(
+    at_others = f"(!is_plain({a.name}) || is_judged()) && !is_at_root(comm_in(*comm), *root)" if any(
         o.name == "root" for o in p.arguments) else ""
     if "OPERATION" in kinds and "WINDOW" not in kinds:
         # Of what is scattered the count is that of a part, or of several.
@@ -222,7 +222,7 @@ def descriptors_form(p, own):
         "ierror", *lengths]
     buffers = [a for a in p.arguments if a.kind == "BUFFER"]
     rare = " | ".join([f"may_be_copy({a.name})" for a in buffers if a.asynchronous and a.direction == "in"] +
-                      [f"!is_plain({a.name})" for a in buffers])
+                      [f"!is_plain({a.name})" for a in buffers] + ["is_judged()"])
     plain = body_of(p, codes)
     assert plain[0] == "  ENTER();"
     c_name = p.name.removeprefix("MPI_")

@@ -28,7 +28,9 @@ enum described {
   kUntold, /* the descriptor does not tell how long an element is, or how far the next one */
 };
 
-enum number { kNoNumber, kInteger, kReal }; /* what the elements are, of which several kinds differ in their length */
+/* What the elements are, if they are numbers or logicals: of objects of other types, of characters above all, compilers do
+ * not always tell the length. */
+enum number { kNoNumber, kInteger, kReal, kOtherNumber };
 
 #ifdef TUTTI_FORTRAN_OWN_DESCRIPTORS
 
@@ -134,7 +136,8 @@ static inline enum described array_of(const descriptor* d, struct array* a) {
 }
 
 static inline enum number number_of(const descriptor* d) {
-  return d->type == 1 ? kInteger : d->type == 3 ? kReal : kNoNumber;
+  static const enum number numbers[] = {kNoNumber, kInteger, kOtherNumber, kReal, kOtherNumber}; /* 2: logicals */
+  return d->type >= 0 && d->type <= kComplexType ? numbers[(int)d->type] : kNoNumber;
 }
 
 static inline size_t element_length(const descriptor* d) {
@@ -189,10 +192,10 @@ static inline enum described array_of(const descriptor* d, struct array* a) {
 
 static inline enum number number_of(const descriptor* d) {
   if (d->type == CFI_type_float || d->type == CFI_type_double || d->type == CFI_type_long_double) return kReal;
-  return d->type == CFI_type_int8_t || d->type == CFI_type_int16_t || d->type == CFI_type_int32_t ||
-                 d->type == CFI_type_int64_t || d->type == CFI_type_int
-             ? kInteger
-             : kNoNumber;
+  if (d->type == CFI_type_int8_t || d->type == CFI_type_int16_t || d->type == CFI_type_int32_t ||
+      d->type == CFI_type_int64_t || d->type == CFI_type_int)
+    return kInteger;
+  return d->type == CFI_type_float_Complex || d->type == CFI_type_double_Complex ? kOtherNumber : kNoNumber;
 }
 
 static inline size_t element_length(const descriptor* d) {

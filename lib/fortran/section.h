@@ -65,6 +65,9 @@ HIDDEN extern void section_keep_for_split(struct section* section, MPI_File file
 
 /* lib/for_fortran.cpp: not NULL with --check=strict, under which arrays are compared with what calls say of them. */
 extern const void* const* const tutti_strict __attribute__((weak));
+static inline int is_judged(void) {
+  return &tutti_strict && *tutti_strict;
+}
 
 static inline int section_begin(struct section* section, const descriptor* of, MPI_Count* count, MPI_Datatype* type,
                                 enum section_use use, int flow, struct raised_on on) {
@@ -73,9 +76,8 @@ static inline int section_begin(struct section* section, const descriptor* of, M
   section->type = NULL;
   section->is_refused = 0;
   const int may_be_gone = (flow & kLater) && !(flow & kOut) && may_be_copy(of);
-  const int is_judged = &tutti_strict && *tutti_strict;
-  return UNLIKELY(!is_plain(of) || may_be_gone || is_judged) ? section_make(section, of, count, type, use, flow, on)
-                                                             : MPI_SUCCESS;
+  return UNLIKELY(!is_plain(of) || may_be_gone || is_judged()) ? section_make(section, of, count, type, use, flow, on)
+                                                               : MPI_SUCCESS;
 }
 #define SECTION_PARTITIONS(section, partitions, count, type, on) \
   UNLIKELY((section).copy != NULL) ? section_partitions(&(section), partitions, count, type, on) : MPI_SUCCESS

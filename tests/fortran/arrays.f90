@@ -106,6 +106,8 @@ contains
     call MPI_Type_commit(every_other)
     call MPI_Bcast(a(1:9), 1, every_other, 0, MPI_COMM_WORLD)
     call MPI_Type_free(every_other)
+    if (rank == 0) call MPI_Reduce(MPI_IN_PLACE, a, 10, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD)
+    if (rank == 1) call MPI_Reduce(a, matrix(:, 1), 10, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD) ! not received here
     call MPI_Allreduce(MPI_IN_PLACE, a, 10, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     call swap_integers(a, 10)
     call swap_integers(a(3), 8)
