@@ -47,7 +47,7 @@ void asked_for() {
 }
 
 // The target looks at its memory, without a call of MPI, until all others have come by: by locks, updates and puts.
-void away() {
+[[maybe_unused]] void away() {
   std::atomic<long>* memory = nullptr;
   MPI_Win win;
   OK(MPI_Win_allocate(3 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
@@ -240,7 +240,9 @@ int main(int argc, char** argv) {
   me = mpi.rank();
   size = mpi.size();
   asked_for();
+#ifndef __SANITIZE_THREAD__  // in such a build operations are messages, and stored by the library beside the loads
   away();
+#endif
   asleep();
   for (const int shift : {0, 1, 6}) {
     together<signed char>(MPI_SIGNED_CHAR, shift);

@@ -104,6 +104,7 @@ class Run {
     OK(MPI_Comm_size(MPI_COMM_WORLD, &size_));
     elements_ = chance_.one_in(3) ? 1500 : 40;
     kind_ = static_cast<Kind>(chance_.below(static_cast<int>(Kind::kinds)));
+    if (kind_ == Kind::shared && !on_one_node()) kind_ = Kind::allocate;  // of which each node's ranks share parts
     open();
     model_.assign(static_cast<size_t>(size_), std::vector<Element>(static_cast<size_t>(elements_)));
     for (int rank = 0; rank < size_; ++rank)
@@ -145,6 +146,15 @@ class Run {
   }
 
  private:
+  bool on_one_node() const {
+    MPI_Comm node;
+    int here;
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    OK(MPI_Comm_size(node, &here));
+    OK(MPI_Comm_free(&node));
+    return here == size_;
+  }
+
   void open() {
     const auto bytes = static_cast<MPI_Aint>(elements_) * static_cast<MPI_Aint>(sizeof(Element));
     memory_.assign(static_cast<size_t>(elements_), 0);
