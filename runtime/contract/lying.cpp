@@ -83,9 +83,9 @@ std::string given_text(const Match& match, const void* data, int64_t bytes) {
 }
 
 // Those that a rank waits for from another one that has sent it such a message of another call.
-std::vector<Lying> founding_messages(const engine::Matcher& matcher) {
+std::vector<Lying> founding_messages(const engine::Matcher& matcher) TUTTI_ENGINE_OWNED {
   std::vector<Lying> messages;
-  matcher.each_posted([&](const engine::RecvOperation& receive) {
+  matcher.each_posted([&](const engine::RecvOperation& receive) TUTTI_ENGINE_OWNED {
     const Match& wanted = receive.match;
     if (!founds(wanted) || messages.size() == kMostOfProcess) return;
     const std::string mine = given_text(wanted, receive.payload.base, receive.payload.bytes());
