@@ -56,10 +56,10 @@ test_by_library_spawned_jobs_have_the_universe_of_their_parents() {
 # The parent waits for rank 1 of its children, who wait for it. Nobody looks for deadlocks meanwhile.
 why_names_both() {
   "$build/bin/tutti" why >why 2>&1
-  [ "$(grep -c '^job ' why)" = 2 ] || return 1
+  [ "$(grep -c '^job [^:]*: jobs,' why)" = 2 ] || return 1  # beside those of other tests
   local ours theirs
-  ours=$(sed -n 's/^job \([^:]*\): .*all of its 1 ranks.*/\1/p' why)
-  theirs=$(sed -n 's/^job \([^:]*\): .*all of its 2 ranks.*/\1/p' why)
+  ours=$(sed -n 's/^job \([^:]*\): jobs, all of its 1 ranks.*/\1/p' why)
+  theirs=$(sed -n 's/^job \([^:]*\): jobs, all of its 2 ranks.*/\1/p' why)
   grep -q "rank 0: in MPI_Recv.*waiting for rank 1 of job $theirs" why &&
     grep -q "ranks 0, 1: in MPI_Barrier.*waiting for .*rank 0 of job $ours" why
 }
