@@ -351,8 +351,13 @@ Error win_lock_all(int assertion, Window& win) {
   epochs.lock_all(checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
   const std::vector<int> ranks = everybody(win);
-  for (const int rank : ranks) win.protocol->lock(rank, false);
-  await_locks(win, ranks);
+  // One after the other, in the order of ranks. Two calls that asked for all at once could each hold what somebody waits
+  // for alone who is before the other one elsewhere: none of the four would go on.
+  for (const int rank : ranks) {
+    win.protocol->lock(rank, false);
+    if (!win.protocol->is_locked(rank)) await_locks(win, std::span(&rank, 1));
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   Error refused = failure_of(win);
   if (!refused) return {};
   (void)unlock(win, ranks);
