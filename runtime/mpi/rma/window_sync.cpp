@@ -111,18 +111,12 @@ void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_E
   needs.end().end();
 }
 
-void await_locks(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
+void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
-  const auto is_locked = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); };
-  // Of each, also behind one that is not there yet: who has its turn lets those behind it share.
+  protocol.lock(rank, exclusive);
   await(
-      window, [&] { return std::ranges::count_if(ranks, is_locked) == std::ssize(ranks); },
-      [&](Condition& needs) TUTTI_ENGINE_OWNED {
-        needs.all();
-        for (const int rank : ranks)
-          if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
-        needs.end();
-      });
+      window, [&]() TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { add_needs_of_lock(needs, window, rank); });
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
@@ -321,8 +315,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
-  win.protocol->lock(rank, lock_type == MPI_LOCK_EXCLUSIVE);
-  await_locks(win, std::span(&rank, 1));
+  take_lock(win, rank, lock_type == MPI_LOCK_EXCLUSIVE);
   Error refused = failure_of(win);
   if (!refused) return {};
   (void)unlock(win, std::span(&rank, 1));
@@ -353,11 +346,7 @@ Error win_lock_all(int assertion, Window& win) {
   const std::vector<int> ranks = everybody(win);
   // One after the other, in the order of ranks. Two calls that asked for all at once could each hold what somebody waits
   // for alone who is before the other one elsewhere: none of the four would go on.
-  for (const int rank : ranks) {
-    win.protocol->lock(rank, false);
-    if (!win.protocol->is_locked(rank)) await_locks(win, std::span(&rank, 1));
-  }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (const int rank : ranks) take_lock(win, rank, false);
   Error refused = failure_of(win);
   if (!refused) return {};
   (void)unlock(win, ranks);
