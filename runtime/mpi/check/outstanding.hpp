@@ -21,6 +21,7 @@ namespace tutti::mpi {
 struct BufferUse {
   Payload payload;
   bool writes = false;
+  const void* fence_of = nullptr;  // the window whose next MPI_Win_fence completes it, and nothing before
 };
 
 // Does a byte lie in both? True only if that is sure.

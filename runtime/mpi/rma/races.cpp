@@ -272,12 +272,15 @@ void Races::note_own_use(const BufferUse& use, const std::vector<Interval>& byte
   if (!use.writes || bytes.empty() || window_.protocol->target().memory().is_dynamic()) return;
   const Interval first{bytes.front().low, bytes.front().low + 1};
   if (first.low >= 0 && first.low < window_.bytes && own_uses_.size() < kMostOwnUses)
-    own_uses_.push_back({first, here(), strict->told()});
+    own_uses_.push_back({first, here(), strict->told(), use.fence_of == &window_});
 }
 
-const Races::OwnUse* Races::own_use_at(const Interval& bytes) const {
+// One that is over by itself is in the way of an update alone: what is read then may be what it has brought.
+const Races::OwnUse* Races::own_use_at(const Interval& bytes, bool read) const {
   for (const OwnUse& use : own_uses_)
-    if (use.told == strict->told() && use.bytes.low < bytes.high && bytes.low < use.bytes.high) return &use;
+    if ((use.lasts || (!read && use.told == strict->told())) && use.bytes.low < bytes.high &&
+        bytes.low < use.bytes.high)
+      return &use;
   return nullptr;
 }
 
@@ -291,8 +294,8 @@ void Races::check_own_use(const Accesses::Access& access, const std::vector<Inte
   for (const Interval& each : bytes) {
     const uintptr_t begin = window_.protocol->target().memory().address_of(each.low);
     auto writer = strict->outstanding().writer(begin, begin + static_cast<uintptr_t>(each.high - each.low));
-    if (!writer && !reads && access.epoch == fence_epoch())
-      if (const OwnUse* const earlier = own_use_at(each)) writer = earlier->place;
+    if (!writer && access.epoch == fence_epoch())
+      if (const OwnUse* const earlier = own_use_at(each, reads)) writer = earlier->place;
     if (!writer) continue;
     if (is_first(access, window_.rank(), writer->caller))
       tell(access, {MPI_ERR_RMA_CONFLICT,

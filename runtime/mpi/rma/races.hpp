@@ -74,9 +74,10 @@ class Races final : public rma::Witness, public Exposed {
     rma::Interval bytes;
     CallSite place;
     uint64_t told;  // Strict::told() before it
+    bool lasts;     // until the epoch ends, as that of this window's MPI_Get, which a fence alone completes
   };
   void note_own_use(const BufferUse& use, const std::vector<rma::Interval>& bytes) TUTTI_REQUIRES(mutex_);
-  const OwnUse* own_use_at(const rma::Interval& bytes) const TUTTI_REQUIRES(mutex_);
+  const OwnUse* own_use_at(const rma::Interval& bytes, bool read) const TUTTI_REQUIRES(mutex_);
   // A call of some rank, as all understand it.
   struct Site {
     uint16_t function = 0;

@@ -195,9 +195,11 @@ Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_
 Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) TUTTI_ENGINE_OWNED {
   std::vector<BufferUse> buffers;
   Window::InUse in_use;
+  const bool fenced = !request && !win.epochs.is_started() && !win.epochs.is_locked(rank);
+  const Window* const fence = fenced ? &win : nullptr;
   for (const Here& use : uses)
     if (use.local.count > 0) {
-      buffers.push_back({use.local.payload(), use.writes});
+      buffers.push_back({use.local.payload(), use.writes, fence});
       in_use.layouts.push_back(use.local.layout);
     }
   if (win.in_use.empty()) win.in_use.resize(static_cast<size_t>(win.size()));
