@@ -26,8 +26,7 @@ Daemons::Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, 
       reception_(loop, options_.secret, options_.node_timeout, traffic_,
                  {.is_awaited = [this](int node) { return is_awaited(node); },
                   .proven = [this](int node, std::unique_ptr<Link> link,
-                                   const NodeShape& shape) { admit(node, std::move(link), shape); },
-                  .settled = [this](int node, const std::string& why_closed) { settle(node, why_closed); }}) {}
+                                   const NodeShape& shape) { admit(node, std::move(link), shape); }}) {}
 
 Daemons::~Daemons() {
   kill_shells();
@@ -99,13 +98,8 @@ void Daemons::admit(int node, std::unique_ptr<Link> link, const NodeShape& shape
   known.link = std::move(link);
   known.shape = shape;
   known.ready = true;
-}
-
-void Daemons::settle(int node, const std::string& why_closed) {
-  Daemon& known = *daemons_.at(node);
   known.link->attach({[this, &known](Message m, std::string_view bytes) { return hear(known, m, bytes); },
                       [this, &known](LinkEnd how, const std::string& reason) { link_closed(known, how, reason); }});
-  if (!known.link->is_open()) return lose_with_those_behind(known, LinkEnd::hung_up, why_closed);
   if (events_.joined) events_.joined(known.node, known.shape);
   check_ready();
 }

@@ -127,7 +127,6 @@ class Daemons {
   void kill_shells();
   bool is_awaited(int node) const;
   void admit(int node, std::unique_ptr<Link> link, const NodeShape& shape);
-  void settle(int node, const std::string& why_closed);
   void lose(Daemon& daemon, LinkEnd how, const std::string& sentence);
   void check_ready();
   void check_gone();

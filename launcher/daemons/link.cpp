@@ -60,7 +60,8 @@ void Link::close() {
 void Link::end(LinkEnd how, const std::string& reason) {
   if (fd_ < 0) return;
   close();
-  if (events_.closed) events_.closed(how, reason);
+  const std::shared_ptr<const Events> events = events_;
+  if (events->closed) events->closed(how, reason);
 }
 
 void Link::send_bytes(Message type, const std::string& payload) {
@@ -115,7 +116,8 @@ Error Link::deliver() {
     const auto type = static_cast<Message>(received_[at + 4]);
     const std::string_view payload(received_.data() + at + kFrameHeader, size);
     at += kFrameHeader + size;
-    if (type != Message::ping && events_.message) wrong = events_.message(type, payload);
+    const std::shared_ptr<const Events> events = events_;
+    if (type != Message::ping && events->message) wrong = events->message(type, payload);
   }
   received_.erase(0, at);
   return wrong;

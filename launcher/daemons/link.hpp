@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/result.hpp"
@@ -34,7 +35,8 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  void attach(Events events) { events_ = std::move(events); }
+  // Also from a handler, which is then the last call that it gets: what came with the message before goes to the new one.
+  void attach(Events events) { events_ = std::make_shared<const Events>(std::move(events)); }
   // A longer one closes the link, before it is kept anywhere. At first kLongestGreeting.
   void expect_up_to(size_t bytes) { longest_ = bytes; }
   template <class... T>
@@ -59,7 +61,7 @@ class Link {
   Loop& loop_;
   int fd_;
   std::chrono::nanoseconds vanish_after_;
-  Events events_;
+  std::shared_ptr<const Events> events_ = std::make_shared<const Events>();  // held by who calls them
   std::string received_, unsent_;
   size_t sent_ = 0;  // of unsent_
   size_t longest_ = kLongestGreeting;

@@ -77,7 +77,6 @@ bool Reception::make_room() {
   std::vector<int> numbers;
   std::vector<Newcomer> guests;
   for (const auto& [number, guest] : guests_) {
-    if (!guest.link) continue;
     numbers.push_back(number);
     guests.push_back(guest.who);
   }
@@ -95,10 +94,7 @@ void Reception::accepted(int fd) {
   newcomer.patience = loop_.after(kProofTime, forget);
   newcomer.link->attach(
       {[this, number](Message type, std::string_view payload) { return greet(number, type, payload); },
-       [this, number, forget](LinkEnd, const std::string& reason) {
-         if (const auto at = guests_.find(number); at != guests_.end()) at->second.why_closed = reason;
-         forget();
-       }});
+       [forget](LinkEnd, const std::string&) { forget(); }});
   newcomer.link->send(Message::challenge, newcomer.challenge);
 }
 
@@ -110,13 +106,13 @@ Error Reception::greet(int number, Message type, std::string_view payload) {
   std::string nonce, proof;
   const auto stranger = [] { return failure(MPI_ERR_OTHER, "it is none of the daemons"); };
   if (found == guests_.end()) return stranger();
-  if (!found->second.link) return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
   if (!may_come(Talk::meeting, Sender::daemon, type) || !wire::unpack(payload, version, node, nonce, proof, shape))
     return stranger();
-  const std::string& challenge = found->second.challenge;
+  const std::string challenge = found->second.challenge;
   if (!same_proof(proof, secret_.proof(daemon_claim(challenge, nonce, node))) || !events_.is_awaited(node))
     return stranger();
   std::unique_ptr<Link> link = std::move(found->second.link);
+  guests_.erase(found);
   link->expect_up_to(kLongestMessage);
   const std::string welcome = wire::pack(secret_.proof(launcher_claim(challenge, nonce, node)));
   link->send_packed(Message::welcome, welcome);
@@ -124,11 +120,6 @@ Error Reception::greet(int number, Message type, std::string_view payload) {
   traffic_.count(Message::hello, payload.size());
   traffic_.count(Message::welcome, welcome.size());
   events_.proven(node, std::move(link), sound(shape));
-  loop_.post([this, number, node] {
-    // Not before: this call comes from the handlers that are to be replaced.
-    const auto guest = guests_.extract(number);
-    events_.settled(node, guest ? guest.mapped().why_closed : "it hung up");
-  });
   return {};
 }
 

@@ -23,9 +23,8 @@ class Reception {
  public:
   struct Events {
     std::function<bool(int node)> is_awaited;
+    // Attaches its own handlers to the link: the daemon's next message may have come with its proof.
     std::function<void(int node, std::unique_ptr<Link> link, const NodeShape& shape)> proven;
-    // A moment later, when the link's handlers may be replaced. `why_closed`: if it is closed already.
-    std::function<void(int node, const std::string& why_closed)> settled;
   };
   Reception(Loop& loop, const Secret& secret, std::chrono::nanoseconds node_timeout, Traffic& traffic, Events events)
       : loop_(loop), secret_(secret), node_timeout_(node_timeout), traffic_(traffic), events_(std::move(events)) {}
@@ -38,9 +37,8 @@ class Reception {
   struct Guest {
     explicit Guest(int fd) : who(fd) {}
     Newcomer who;
-    std::unique_ptr<Link> link;  // null: it is handed on
+    std::unique_ptr<Link> link;
     std::string challenge;
-    std::string why_closed;
     Watch patience;
   };
   void accepted(int fd);
