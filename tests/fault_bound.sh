@@ -4,9 +4,10 @@
 # The sourcing script brings leftovers, which prints what is left, and fail.
 
 readonly job_end_bound=2.0  # seconds from the fault
-# What it may take a loaded machine to look at all processes once more. The one place for patience:
-# what takes longer than both together is too slow a launcher.
+# What it may take to look at all processes once more.
 readonly job_end_slack=0.8
+# The one place for patience: what takes longer than both together, and than half of the time in which some process had to
+# wait for a processor of this machine meanwhile, is too slow a launcher. Half, so that there is an end: twice the bound.
 
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
 # Microseconds of "2", "0.8", …, and back.
@@ -28,27 +29,43 @@ within() {
   done
 }
 
+# Microseconds since the machine was started during which some process was ready and had no processor, by the kernel's
+# own account; 0 where it keeps none.
+starved_us() {
+  local us
+  us=$(sed -n 's/^some .*total=//p' /proc/pressure/cpu 2>/dev/null) || true
+  echo "${us:-0}"
+}
+start_clock() {
+  fault_at=$(now_us)
+  starved_at=$(starved_us)
+}
 # fault COMMAND…: does the harm, and starts the clock.
 fault() {
-  fault_at=$(now_us)
+  start_clock
   "$@" || fail "the fault could not be made: $*"
 }
 since_fault() { from_us $(($(now_us) - fault_at)); }
-patience_left() {
-  local left=$(($(to_us "$job_end_bound") + $(to_us "$job_end_slack") - $(now_us) + fault_at))
-  from_us $((left > 0 ? left : 0))
+# in_patience COMMAND…: until it holds.
+in_patience() {
+  local bound=$(($(to_us "$job_end_bound") + $(to_us "$job_end_slack")))
+  while :; do
+    "$@" && return
+    (($(now_us) - fault_at < bound + ($(starved_us) - starved_at) / 2)) || return 1
+    sleep 0.02
+  done
 }
 # After fault: the launcher $launched ends ($code is its exit code), and nothing stays.
 ends_in_time() {
   launcher_is_gone() { ! kill -0 "$launched" 2>/dev/null; }
-  within "$(patience_left)" launcher_is_gone || fail "mpirun still runs $(since_fault) s after the fault"
+  in_patience launcher_is_gone || fail "mpirun still runs $(since_fault) s after the fault"
   code=0
   wait "$launched" || code=$?
   nothing_stays
 }
 nothing_stays() {
   is_clean() { [ -z "$(leftovers)" ]; }
-  within "$(patience_left)" is_clean || fail "$(since_fault) s after the fault there is: $(leftovers | tr '\n' ' ')"
+  in_patience is_clean || fail "$(since_fault) s after the fault there is: $(leftovers | tr '\n' ' ')"
   echo "clean $(since_fault) s after the fault"
 }
 

@@ -44,7 +44,7 @@ went_well() { [ "$code" = 0 ] || fail "exit code $code: $(cat "$bed/out")"; }
 went_wrong() { [ "$code" != 0 ] || fail "exit code 0 after a fault: $(cat "$bed/out")"; }
 # After a job that ended by itself.
 nothing_is_left() {
-  fault_at=$(now_us)
+  start_clock
   nothing_stays
 }
 # start_ready ARGUMENT…: mpirun behind, on all nodes, until each rank has said that it is ready.

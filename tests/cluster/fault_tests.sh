@@ -84,7 +84,7 @@ test_dropped_packets() {
   in_node node1 sh -c 'kill -STOP $(pgrep -o -x mpirun)'
   fault drop
   node2_is_clean() { [ -z "$(in_node node2 pgrep -x 'stay|tuttid')" ]; }
-  within "$(patience_left)" node2_is_clean || fail "$(since_fault) s after the fault node2 still has $(in_node node2 pgrep -a 'stay|tuttid')"
+  in_patience node2_is_clean || fail "$(since_fault) s after the fault node2 still has $(in_node node2 pgrep -a 'stay|tuttid')"
   in_node node2 iptables -F OUTPUT
   fault continue_launcher
   ends_in_time

@@ -231,7 +231,7 @@ test_slurm_cancels() {
     fault $harm
     # Of a step Slurm kills the watchdogs, too: what they leave goes with the next job's ranks or daemons.
     launcher_is_gone() { ! kill -0 "$launched" 2>/dev/null; }
-    within "$(patience_left)" launcher_is_gone || fail "mpirun still runs $(since_fault) s after the fault"
+    in_patience launcher_is_gone || fail "mpirun still runs $(since_fault) s after the fault"
     code=0
     wait "$launched" || code=$?
     went_wrong

@@ -195,7 +195,7 @@ test_stopped_daemon_and_two_interrupts() {
 test_stopped_daemon_and_timeout() {
   start_with_stopped_daemon --timeout 2
   within 12 is_over || fail "mpirun still runs"
-  fault_at=$(now_us)
+  start_clock
   ends_in_time
   expect_code 124
   may_be_left
@@ -216,7 +216,7 @@ test_stopped_daemon_and_normal_end() {
   kill -STOP "$(daemon_of 2)"
   touch go
   within 20 is_over || fail "mpirun still runs"
-  fault_at=$(now_us)
+  start_clock
   ends_in_time
   expect_code 1
   said_once "b.invalid is waited for in vain: its daemon does not answer; the job ends"

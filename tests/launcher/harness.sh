@@ -62,7 +62,7 @@ leftovers() {
 }
 # After a job that ended by itself.
 nothing_is_left() {
-  fault_at=$(now_us)
+  start_clock
   nothing_stays
 }
 finish() {
