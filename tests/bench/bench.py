@@ -33,6 +33,8 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="few sizes, few rounds")
     parser.add_argument("--runs", type=int, metavar="N", help="rounds, however long they take")
     parser.add_argument("--only", metavar="LIBRARY,…", help="of tutti, openmpi, openmpi+ucx and mpich")
+    parser.add_argument("--peers", metavar="ROOT", help="take the others from the root of another distribution, as "
+                        "debootstrap makes one, with its packages of them and a compiler; not over nodes")
     parser.add_argument("--patience", type=float, default=30, metavar="SECONDS",
                         help="how long a run may say nothing before it is ended (default: %(default)g)")
     parser.add_argument("--list", action="store_true", help="print what can be measured")
@@ -75,7 +77,10 @@ def machine(cores):
 
 
 def usable_libraries(options, cores, folder):
-    known = libraries.all_libraries(os.path.abspath(options.prefix), cores)
+    if options.peers and not os.path.isdir(options.peers):
+        fail(f"--peers wants the folder of a root, and {options.peers} is none")
+    root = os.path.abspath(options.peers) if options.peers else None
+    known = libraries.all_libraries(os.path.abspath(options.prefix), cores, root)
     if options.only:
         wanted = options.only.split(",")
         for name in wanted:
@@ -86,7 +91,7 @@ def usable_libraries(options, cores, folder):
     other = os.path.join(HERE, "call_cost.c")  # a program of its own
     sources = sorted(set(glob.glob(os.path.join(HERE, "*.c"))) - {other})
     for library in known:
-        problem = library.missing() or library.compile(sources, folder)
+        problem = library.missing(folder) or library.compile(sources, folder)
         if problem:
             print(f"dev bench: {library.name} is left out: {problem}", file=sys.stderr)
         else:
@@ -130,6 +135,8 @@ def without_impossible(blocks, cores, prefix, folder):
 def measure_round(result, patience, progress):
     for block in result.blocks:
         for library in result.libraries:
+            if block.nodes and library.root:
+                continue
             progress(f"round {result.rounds + 1}: {block.name}, {library.name}")
             line = runs.line_latency(library, result.machine["cores"], patience)
             outcome = runs.measure(library, block, result.failed_cells(block, library), patience)

@@ -3,6 +3,7 @@
 """Shows that the benchmark works: check.py PREFIX. Speeds are not looked at, only that there are some."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,32 @@ class Nodes(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for cell in ("nodes latency/8", "nodes bandwidth/1048576", "nodes8 barrier/0", "nodes8 allreduce/65536"):
             self.assertGreater(rows[cell]["medians"]["tutti"], 0, cell)
+
+
+class PeersOfARoot(unittest.TestCase):
+    """This machine's own root in place of another distribution's: each command goes through it."""
+
+    def test_figures(self):
+        if not (shutil.which("mpicc.mpich") and shutil.which("mpirun.mpich")):
+            self.skipTest("there is no MPICH")
+        with tempfile.TemporaryDirectory() as folder:
+            table = os.path.join(folder, "figures.json")
+            done = bench("--only", "mpich", "--quick", "--runs", "1", "--json", table, "--peers", "/", "latency/8")
+            if "Operation not permitted" in done.stderr:
+                self.skipTest(done.stderr)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertGreater(rows_of(table)["p2p latency/8"]["medians"]["mpich"], 0)
+
+    def test_no_root(self):
+        done = bench("--peers", "/nonexistent", "latency")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--peers wants the folder of a root, and /nonexistent is none", done.stderr)
+
+    def test_a_root_without_them(self):
+        with tempfile.TemporaryDirectory() as root:
+            done = bench("--only", "mpich", "--peers", root, "latency")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"mpich is left out: there is no mpicc.mpich in {root}", done.stderr)
 
 
 class Refused(unittest.TestCase):

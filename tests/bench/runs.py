@@ -98,7 +98,7 @@ def line_latency(library, cores, patience):
     if len(cores) < 2:
         return None
     try:
-        done = subprocess.run([library.program, "line", *map(str, cores)], capture_output=True,
+        done = subprocess.run([*library.there(os.path.dirname(library.program)), library.program, "line", *map(str, cores)], capture_output=True,
                               text=True, timeout=patience)
         return float(done.stdout.split("\t")[2])
     except (subprocess.TimeoutExpired, IndexError, ValueError):
