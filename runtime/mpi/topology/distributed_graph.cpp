@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
+#include <string_view>
 
+#include "base/secret.hpp"
 #include "contract/checker.hpp"
 #include "contract/signature.hpp"
 #include "functions.hpp"
@@ -15,6 +18,8 @@
 #include "mpi/object/tolerated.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
+#include "mpi/type/datatype.hpp"
+#include "mpi/type/op.hpp"
 
 namespace tutti::mpi::topology {
 namespace {
@@ -179,10 +184,53 @@ Error weighs_otherwise(int source, int destination, const Mutual& edges, int64_t
                  one ? "weight" : "weights", at_destination);
 }
 
+// Do all ranks name the same edges at both ends, with the same weights? Each end adds, or takes away, what stands for the
+// edge: two numbers of 64 bits, by keys of their own. The sums over all ranks are 0 then, and by a chance of 2^-128 else.
+// So a graph that is right costs by its degree and the logarithm of the ranks.
+Result<bool> edges_cancel(Comm& comm, const Vertex& mine) {
+  constexpr std::string_view kKeys[] = {"edge by key one ", "edge by key two "};
+  static_assert(kKeys[0].size() == 16 && kKeys[1].size() == 16);
+  const auto meaning = [](std::string_view key, int source, int destination, char of) {
+    std::array<char, 2 * sizeof(int32_t) + 1> text{};
+    std::memcpy(text.data(), &source, sizeof(int32_t));
+    std::memcpy(text.data() + sizeof(int32_t), &destination, sizeof(int32_t));
+    text.back() = of;
+    return siphash(key, {text.data(), text.size()});
+  };
+  std::array<uint64_t, std::size(kKeys)> own{}, all{};
+  for (size_t k = 0; k < own.size(); ++k) {
+    const auto one = [&](int source, int destination, std::span<const int> weights, size_t i) {
+      const uint64_t weight = strict && !weights.empty() ? static_cast<uint64_t>(weights[i]) : 0;
+      return meaning(kKeys[k], source, destination, 'e') + weight * meaning(kKeys[k], source, destination, 'w');
+    };
+    for (size_t i = 0; i < mine.destinations.size(); ++i)
+      own[k] += one(comm.rank(), mine.destinations[i], mine.destination_weights, i);
+    for (size_t i = 0; i < mine.sources.size(); ++i)
+      own[k] -= one(mine.sources[i], comm.rank(), mine.source_weights, i);
+  }
+  const Datatype& type = *resolve<Datatype>(MPI_UINT64_T);
+  Result<Reduction> sum = bind(*resolve<Op>(MPI_SUM), own.size(), type, false);
+  if (!sum) return std::move(sum).error();
+  const coll::Call total{.kind = coll::Collective::allreduce,
+                         .in = own.data(),
+                         .out = all.data(),
+                         .in_count = own.size(),
+                         .out_count = own.size(),
+                         .in_layout = type.layout.get(),
+                         .out_layout = type.layout.get(),
+                         .reduction = *sum,
+                         .signature = contract::word_of(Function::Dist_graph_create_adjacent)};
+  if (Error e = run(comm, total)) return e;
+  return std::ranges::all_of(all, [](uint64_t each) { return each == 0; });
+}
+
 // On all ranks the sentence of it if an edge is given by one of its ends alone, or more often by one: what is sent along
 // it would never be received. With strict that is an error; otherwise programs that only ask the graph for their own
 // neighbours go on, and the rank that has found it tells of it.
 Error edges_agree(Comm& comm, const Vertex& mine, std::string& one_sided) {
+  Result<bool> cancel = edges_cancel(comm, mine);
+  if (!cancel) return std::move(cancel).error();
+  if (*cancel) return {};
   const auto size = static_cast<size_t>(comm.size());
   std::vector<Mutual> here(size), there(size);
   for (const int peer : mine.destinations) ++here[static_cast<size_t>(peer)].to;
