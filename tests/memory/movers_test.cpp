@@ -64,7 +64,7 @@ struct Memory {
     const auto each = static_cast<int64_t>(shape.bytes.size());
     return base()[i / each * shape.layout->extent() + shape.bytes[static_cast<size_t>(i % each)]];
   }
-  void fill(int from) {
+  void fill(unsigned from) {
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(from = from * 5 + 3);
   }
   const Shape& shape;
