@@ -371,10 +371,14 @@ Error file_close(MPI_File* fh) {
   // Whatever fails from here on, the file is closed, and no rank is told that it can try again.
   Error left = file.io->close();
   file.io.reset();
-  if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
-    if (const int error = io::remove_posix(file.name); error && error != ENOENT && !left)
-      left = io::failure_of(file.name, "deleting it", error);
   left = agree(file.comm(), Function::File_close, std::move(left));
+  if (file.amode & MPI_MODE_DELETE_ON_CLOSE) {  // when no rank has it open: over NFS another name would stay of it
+    Error deleted;
+    if (const int error = file.rank() == 0 ? io::remove_posix(file.name) : 0; error && error != ENOENT)
+      deleted = io::failure_of(file.name, "deleting it", error);
+    deleted = agree(file.comm(), Function::File_close, std::move(deleted));
+    if (!left) left = std::move(deleted);
+  }
   if (Error e = one_sided::win_unlock_all(*file.window)) return e;
   if (Error e = free_window(*file.window)) return e;
   *fh = MPI_FILE_NULL;
