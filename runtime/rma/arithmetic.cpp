@@ -17,9 +17,10 @@ struct alignas(64) Chunk {
   std::byte bytes[2 * kChunk];
 };
 
+// As the processor wants elements of this size: to the largest power of two in it, and to 16 at most.
 bool is_aligned(const void* address, int64_t size) {
-  const int64_t wanted = std::min<int64_t>(size, 16);
-  return reinterpret_cast<uintptr_t>(address) % static_cast<uint64_t>(wanted) == 0;
+  const auto wanted = static_cast<uint64_t>(std::min<int64_t>(size & -size, 16));
+  return (reinterpret_cast<uintptr_t>(address) & (wanted - 1)) == 0;
 }
 
 // Elements without gaps, where they are or in a copy.
@@ -96,8 +97,7 @@ void carry_out_dense(const Arithmetic& arithmetic, Update update, std::byte* tar
     default:
       break;
   }
-  const Layout& element = arithmetic.layout(update.element);
-  if (element.is_dense() && is_aligned(target, size) && is_aligned(data, size))
+  if (is_aligned(target, size) && is_aligned(data, size) && arithmetic.layout(update.element).is_dense()) [[likely]]
     return arithmetic.apply(update.operation, update.element, data, target, bytes == size ? 1 : bytes / size);
   fold(arithmetic, update, {target, bytes, &Layout::bytes()}, 0, data, bytes);
 }

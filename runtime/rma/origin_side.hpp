@@ -112,7 +112,11 @@ class OriginSide {
     return asked == holders_.end() ? std::span<const int>() : asked->second;
   }
   // What has failed at a target since the last call: the first one's error.
-  Error take_failure() TUTTI_ENGINE_OWNED { return std::exchange(failure_, {}); }
+  Error take_failure() TUTTI_ENGINE_OWNED {
+    if (!failure_) [[likely]]
+      return {};
+    return std::exchange(failure_, {});
+  }
 
  private:
   // Of one rank.

@@ -42,6 +42,8 @@ class WindowEnd {
     direct_ = std::make_unique<DirectPath>(std::move(parts), *data_.engine, arithmetic_, origin_, target_);
   }
   bool is_shared() const { return direct_ != nullptr; }
+  // Operations at this rank go in memory: there is nothing to ask of it, and nothing under way, behind flush_locally().
+  bool is_near(int rank) const { return rank != kAll && member(rank) >= 0; }
 
   // My memory is there: from here on others' operations are served, also those that have come already.
   void open() TUTTI_ENGINE_OWNED { messages_.open(); }

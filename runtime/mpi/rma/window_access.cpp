@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communication calls of windows (the standard, section 12.3): checks what can be known here, and
 // hands on to rma/.
+#include <array>
+#include <span>
+#include <utility>
+
 #include "engine/engine.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
@@ -9,6 +13,7 @@
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
+#include "mpi/type/defined_ops.hpp"
 #include "rma/window_end.hpp"
 
 namespace tutti::mpi::one_sided {
@@ -32,7 +37,18 @@ const char* plural(int64_t count) {
 
 // ---- checks. The engine is owned.
 
-Error check_range(const Window& win, const There& there) {
+// Whether elements in one run, as most are, lie within the part of their rank. False: not, or it is not so plain.
+bool are_inside(const Window& win, const There& there) {
+  const Layout& layout = *there.type.layout;
+  const Part& part = win.parts[there.rank];
+  int64_t start, length;
+  return layout.is_dense() && layout.true_lower_bound() == 0 && there.displacement >= 0 &&
+         !__builtin_mul_overflow(there.displacement, part.unit, &start) &&
+         !__builtin_mul_overflow(there.count, layout.size(), &length) && length <= part.size &&
+         start <= part.size - length;
+}
+
+[[gnu::noinline]] Error check_range(const Window& win, const There& there) {
   const bool dynamic = win.flavor == MPI_WIN_FLAVOR_DYNAMIC;  // the target knows what is attached
   if (there.displacement < 0 && !dynamic)
     return failure(MPI_ERR_DISP, "displacement {} is negative (argument target_disp)", there.displacement);
@@ -50,7 +66,8 @@ Error check_range(const Window& win, const There& there) {
 }
 
 // Both sides of one call are known here, so nobody else need be asked whether they fit together.
-Error check_sides(const char* side, int64_t count, const Datatype& type, const There& there) TUTTI_ENGINE_OWNED {
+[[gnu::noinline]] Error compare_sides(const char* side, int64_t count, const Datatype& type,
+                                      const There& there) TUTTI_ENGINE_OWNED {
   const int64_t bytes = count * type.layout->size();
   if (bytes == there.bytes()) {
     if (bytes == 0 || !differ_in_types(type, there.type)) [[likely]]
@@ -75,6 +92,12 @@ Error check_sides(const char* side, int64_t count, const Datatype& type, const T
                  side, bytes, plural(bytes), there.bytes());
 }
 
+inline Error check_sides(const char* side, int64_t count, const Datatype& type, const There& there) TUTTI_ENGINE_OWNED {
+  if (&type == &there.type && count == there.count) [[likely]]
+    return {};
+  return compare_sides(side, count, type, there);
+}
+
 // What all elements of a type are; nullptr: nothing, or different things.
 const Datatype* only_element(const Datatype& type, bool& mixed) {
   if (type.element != Element::none) return &type;
@@ -89,9 +112,9 @@ const Datatype* only_element(const Datatype& type, bool& mixed) {
   return only;
 }
 
-// The operation bound to the elements of `count` times `type`.
-Result<rma::Update> bind_update(const Op& op, int64_t count, const Datatype& type, const char* argument) {
-  if (!op.predefined)
+// The operation on the elements of `count` times `type`, into `update`.
+Error bind_update(const Op& op, int64_t count, const Datatype& type, rma::Update& update) {
+  if (!op.predefined) [[unlikely]]
     return failure(MPI_ERR_OP,
                    "an operation of MPI_Op_create cannot be used on windows, only predefined ones "
                    "(argument op)");
@@ -100,20 +123,22 @@ Result<rma::Update> bind_update(const Op& op, int64_t count, const Datatype& typ
   if (mixed)
     return failure(MPI_ERR_TYPE,
                    "{} is made of different predefined datatypes: accumulating wants one alone "
-                   "(argument {})",
-                   description(type), argument);
-  rma::Update update;
+                   "(argument target_datatype)",
+                   description(type));
   update.operation =
       static_cast<uint8_t>(reinterpret_cast<uintptr_t>(op.handle) - reinterpret_cast<uintptr_t>(MPI_OP_NULL));
-  if (!element) return update;  // there is nothing to do it to
+  if (!element) return {};  // there is nothing to do it to
   update.element = static_cast<uint8_t>(element->element);
-  if (update.operation == rma::kReplace || update.operation == rma::kNoOp) return update;
+  if (update.operation == rma::kReplace || update.operation == rma::kNoOp || is_defined_on(op, *element)) [[likely]]
+    return {};
   auto bound = bind(op, count, *element);
   if (!bound) return std::move(bound).error();
-  return update;
+  return {};
 }
 
 Error check_same_elements(const Datatype& origin, const Datatype& target) {
+  if (&origin == &target) [[likely]]
+    return {};
   bool mixed = false;
   const Datatype* a = only_element(origin, mixed);
   const Datatype* b = only_element(target, mixed);
@@ -192,7 +217,7 @@ Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_
 }
 
 // Under --check=strict, until the operations at `rank` are known to be complete.
-Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) TUTTI_ENGINE_OWNED {
+Error take(Window& win, int rank, AccessRequest* request, std::span<const Here> uses) TUTTI_ENGINE_OWNED {
   std::vector<BufferUse> buffers;
   Window::InUse in_use;
   const bool fenced = !request && !win.epochs.is_started() && !win.epochs.is_locked(rank);
@@ -211,43 +236,31 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
   return error;
 }
 
+// What --check=strict wants to know of an operation.
+struct Seen {
+  rma::Act act;
+  std::array<Here, 2> uses = {};  // memory here; nothing where there are no elements
+};
+
 // Under --check=strict: that nothing else is at what it uses here and there. It starts next.
-[[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request, std::initializer_list<Here> uses,
-                             const rma::Act& act) TUTTI_ENGINE_OWNED {
-  if (!win.races) return take(win, there.rank, request, uses);  // a file's own
-  const Races::Started started = win.races->about_to(act, target(win, there), request);
+[[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request,
+                             const Seen& seen) TUTTI_ENGINE_OWNED {
+  if (!win.races) return take(win, there.rank, request, seen.uses);  // a file's own
+  const Races::Started started = win.races->about_to(seen.act, target(win, there), request);
   if (Error e = win.races->check(started)) return e;
-  if (Error e = take(win, there.rank, request, uses)) return e;
+  if (Error e = take(win, there.rank, request, seen.uses)) return e;
   win.races->record(started);
   return {};
 }
 
-// Checks the call where `check` says what is its own, and completes `act`; then `start(done)` starts it, unless the
-// target is MPI_PROC_NULL or there is nothing to do. `uses`: of memory here.
-template <class Check, class Start>
-Error access(Window& win, const There& there, MPI_Request* request, std::initializer_list<Here> uses,
-             const rma::Act& act, Check&& check, Start&& start) {
-  const Engine::Guard own(win.comm->engine());
-  if (strict) [[unlikely]]
-    strict->acts();
-  const bool nowhere = there.rank == MPI_PROC_NULL;
-  if (!nowhere) {
-    if (Error e = request ? win.epochs.check_request(there.rank) : win.epochs.check_operation(there.rank)) return e;
-    if (Error e = check_range(win, there)) return e;
-    if (Error e = check()) return e;
-  }
-  const bool nothing = nowhere || there.bytes() == 0;
-  if (!request) {
-    if (strict && !nothing) [[unlikely]]
-      if (Error e = take_all(win, there, nullptr, uses, act)) return e;
-    if (nothing) return {};
-    win.epochs.note_operation();
-    start(rma::Done{});
-    return {};
-  }
+// The second half of access(), with a request.
+template <class Start>
+[[gnu::noinline]] Error start_with_request(Window& win, const There& there, MPI_Request* request, const Seen& seen,
+                                           Start&& start) TUTTI_ENGINE_OWNED {
+  const bool nothing = there.rank == MPI_PROC_NULL || there.bytes() == 0;
   auto* made = new AccessRequest(win);
   if (strict && !nothing) [[unlikely]]
-    if (Error e = take_all(win, there, made, uses, act)) {
+    if (Error e = take_all(win, there, made, seen)) {
       made->release();
       return e;
     }
@@ -257,17 +270,41 @@ Error access(Window& win, const There& there, MPI_Request* request, std::initial
   return {};
 }
 
+// Checks the call where `check` says what is its own; then `start(done)` starts it, unless the target is MPI_PROC_NULL
+// or there is nothing to do. `see()`: what strict wants to know, once it is checked.
+template <class Check, class See, class Start>
+[[gnu::always_inline]] inline Error access(Window& win, const There& there, MPI_Request* request, Check&& check,
+                                           See&& see, Start&& start) {
+  const Engine::Guard own(win.comm->engine());
+  if (strict) [[unlikely]]
+    strict->acts();
+  const bool nowhere = there.rank == MPI_PROC_NULL;
+  if (!nowhere) {
+    if (Error e = request ? win.epochs.check_request(there.rank) : win.epochs.check_operation(there.rank)) return e;
+    if (!are_inside(win, there)) [[unlikely]]
+      if (Error e = check_range(win, there)) return e;
+    if (Error e = check()) return e;
+  }
+  if (request) return start_with_request(win, there, request, see(), start);
+  if (nowhere || there.bytes() == 0) return {};
+  if (strict) [[unlikely]]
+    if (Error e = take_all(win, there, nullptr, see())) return e;
+  win.epochs.note_operation();
+  start(rma::Done{});
+  return {};
+}
+
 Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, {{origin, false}}, {.kind = rma::AccessKind::put},
-      [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      win, there, request, [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      [&] { return Seen{{.kind = rma::AccessKind::put}, {{{origin, false}}}}; },
       [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->put(origin, target(win, there), done); });
 }
 
 Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, {{origin, true}}, {.kind = rma::AccessKind::get},
-      [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      win, there, request, [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      [&] { return Seen{{.kind = rma::AccessKind::get}, {{{origin, true}}}}; },
       [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->get(origin, target(win, there), done); });
 }
 
@@ -282,28 +319,27 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
              const There& there, const Op& op, Window& win, MPI_Request* request) {
   rma::Local origin;
   if (origin_type) origin = local(origin_addr, origin_count, *origin_type);
-  rma::Act act{.kind = rma::AccessKind::update, .fetches = result != nullptr};
-  rma::Update& update = act.update;
+  rma::Update update;
   const auto check = [&]() TUTTI_ENGINE_OWNED -> Error {
     if (!result && op.handle == MPI_NO_OP)
       return failure(MPI_ERR_OP,
                      "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
                      "standard, 12.3.4; argument op)");
-    Result<rma::Update> bound = bind_update(op, there.count, there.type, "target_datatype");
-    if (!bound) return std::move(bound).error();
-    update = *bound;
+    if (Error e = bind_update(op, there.count, there.type, update)) return e;
     if (result)
       if (Error e = check_sides("result", result->local.count, result->type, there)) return e;
     if (update.operation == rma::kNoOp || !origin_type) return {};
     if (Error e = check_sides("origin", origin_count, *origin_type, there)) return e;
     return check_same_elements(*origin_type, there.type);
   };
-  const bool reads = origin_type && op.handle != MPI_NO_OP;
-  return access(win, there, request,
-                {{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}}, act, check,
-                [&](rma::Done done) TUTTI_ENGINE_OWNED {
-                  win.protocol->update(update, origin, result ? &result->local : nullptr, target(win, there), done);
-                });
+  const auto see = [&] {
+    const bool reads = origin_type && op.handle != MPI_NO_OP;
+    return Seen{{.kind = rma::AccessKind::update, .fetches = result != nullptr, .update = update},
+                {{{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}}}};
+  };
+  return access(win, there, request, check, see, [&](rma::Done done) TUTTI_ENGINE_OWNED {
+    win.protocol->update(update, origin, result ? &result->local : nullptr, target(win, there), done);
+  });
 }
 
 }  // namespace
@@ -374,7 +410,8 @@ Error check_predefined(const Datatype& type) {
 }
 
 Error check_address(const void* address, const char* argument) {
-  if (address) return {};
+  if (address) [[likely]]
+    return {};
   return failure(MPI_ERR_BUFFER, "the address is NULL, yet an element lies there (argument {})", argument);
 }
 
@@ -412,15 +449,16 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
     if (Error e = check_address(result_addr, "result_addr")) return e;
   }
   const There there{target_rank, target_disp, 1, datatype};
+  const rma::Update swap{rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)};
   return access(
-      win, there, nullptr, {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
-      {.kind = rma::AccessKind::update,
-       .fetches = true,
-       .update = {rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)}},
-      [] { return Error(); },
+      win, there, nullptr, [] { return Error(); },
+      [&] {
+        return Seen{{.kind = rma::AccessKind::update, .fetches = true, .update = swap},
+                    {{{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}}}};
+      },
       [&](rma::Done) TUTTI_ENGINE_OWNED {
-        win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)}, origin_addr, compare_addr,
-                                       result_addr, target(win, there));
+        win.protocol->compare_and_swap({.element = swap.element}, origin_addr, compare_addr, result_addr,
+                                       target(win, there));
       });
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fence.hpp"
 #include "contract/signature.hpp"
 #include "engine/engine.hpp"
 #include "functions.hpp"
@@ -25,7 +26,7 @@ using life::Condition;
 using rma::Epochs;
 using rma::kAll;
 
-// In a call of synchronisation.
+// In a call of synchronisation. It begins with an atomic addition, which fence_behind_update() stands behind.
 class TUTTI_SCOPED_CAPABILITY Inside {
  public:
   explicit Inside(const Window& window) TUTTI_ACQUIRES(engine_owned) : own_(window.comm->engine()) {
@@ -83,7 +84,10 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.flush(rank);
-  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); });
+  if (protocol.is_near(rank))
+    win.comm->engine().over_at_once();
+  else
+    win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed(rank);
@@ -117,7 +121,10 @@ void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
   await(
       window, [&]() TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); },
       [&](Condition& needs) TUTTI_ENGINE_OWNED { add_needs_of_lock(needs, window, rank); });
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (protocol.is_near(rank))
+    fence_behind_update();  // the ticket's
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 std::vector<int> everybody(const Window& window) {
@@ -137,11 +144,11 @@ Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
 // Gives up locks that have been asked for, when the operations under them are complete.
 Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  fence_behind_update();
   for (const int rank : ranks) protocol.unlock(rank);
   window.comm->engine().wait_until([&] {
     return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
-      return protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank);
+      return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
     });
   });
   for (const int rank : ranks) {
@@ -154,7 +161,7 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
 
 // Ends an epoch of locks that nobody was asked for.
 Error end_unchecked(Window& window, int rank) TUTTI_ENGINE_OWNED {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  fence_behind_update();
   await_flushed(window, rank);
   return failure_of(window);
 }
@@ -190,7 +197,7 @@ Error win_fence(int assertion, Window& win) {
   win.epochs.fence(!(assertion & MPI_MODE_NOSUCCEED));
   if (win.races) [[unlikely]]
     win.races->fenced();
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  fence_behind_update();
   if (differ) return differ;
   return failure_of(win);
 }
@@ -243,7 +250,7 @@ Error win_post(Group& group, int assertion, Window& win) {
   win.epochs.post(*std::move(ranks));
   if (win.races) [[unlikely]]
     win.races->promises(assertion, true);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  fence_behind_update();
   if (!(assertion & MPI_MODE_NOCHECK))
     for (const int rank : win.epochs.origins()) win.protocol->post(rank);
   return {};
@@ -257,7 +264,7 @@ void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
   win.protocol->hide();
   if (win.races) [[unlikely]]
     win.races->exposed_no_more();
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  fence_behind_update();
 }
 
 }  // namespace
@@ -375,7 +382,10 @@ Error flush(Window& win, int rank) {
     const Inside inside(win);
     if (Error e = win.epochs.check_flush(rank)) return e;
     await_flushed(win, rank);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (win.protocol->is_near(rank))
+      fence_behind_update();
+    else
+      std::atomic_thread_fence(std::memory_order_seq_cst);
     error = failure_of(win);
     gives_way = win.protocol->is_shared() && ++win.flushes % kFlushes == 0;
   }
@@ -407,8 +417,8 @@ Error win_flush_local_all(Window& win) {
 }
 
 Error win_sync(Window& win) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   const Inside inside(win);  // what others' operations have written before is seen behind this
+  fence_behind_update();
   win.comm->engine().over_at_once();
   return {};
 }

@@ -11,6 +11,7 @@
 #include "mpi/object/tolerated.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/type/api_op.hpp"
+#include "mpi/type/defined_ops.hpp"
 
 namespace tutti::mpi {
 
@@ -144,6 +145,13 @@ Error create(Function* Op::* member, Function* user_fn, int commute, MPI_Op* op)
 
 Op* HandleOf<Op>::predefined(uintptr_t value) {
   return value - kFirst < memory::kOpCodes ? predefined_ops().ops[value - kFirst] : nullptr;
+}
+
+bool is_defined_on(const Op& op, const Datatype& type) {
+  if (!op.predefined) return false;
+  const uintptr_t code = code_of(op.handle);
+  return (predefined_ops().rows[code]->classes & on(type.type_class)) != 0 &&
+         memory::find_kernel(static_cast<memory::OpCode>(code), type.element) != nullptr;
 }
 
 Result<Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells) {

@@ -52,25 +52,23 @@ void DirectPath::end_wait(engine::Poller& looks) {
 
 // ---- puts and gets
 
-bool DirectPath::delays(const Local& origin, const Target& target, const Done& done, const Payload& from,
-                        const Payload& to) {
-  if (!parts_.delays || done.call) [[likely]]
-    return false;
+void DirectPath::delay(const Local& origin, const Target& target, const Payload& from, const Payload& to) {
   origin_.begins(target.rank);
   delayed_.push_back({target.rank, from, to, {origin.layout, target.layout}});
-  return true;
 }
 
 void DirectPath::put(int member, const Local& origin, const Target& target, Done done) {
   const Payload from = origin.payload(), to = there(member, target);
-  if (delays(origin, target, done, from, to)) return;
+  if (parts_.delays && !done.call) [[unlikely]]
+    return delay(origin, target, from, to);
   copy(from, to);
   origin_.over(done, {});
 }
 
 void DirectPath::get(int member, const Local& origin, const Target& target, Done done) {
   const Payload from = there(member, target), to = origin.payload();
-  if (delays(origin, target, done, from, to)) return;
+  if (parts_.delays && !done.call) [[unlikely]]
+    return delay(origin, target, from, to);
   copy(from, to);
   origin_.over(done, {});
 }
@@ -86,46 +84,44 @@ void DirectPath::carry_out_those(int rank) {
     origin_.ends(each.rank, {}, {});
   }
   delayed_ = std::move(rest);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // a call that completes them relies on one from its begin
 }
 
 // ---- updates
 
-// What has gaps here goes through a copy, a piece at a time.
 void DirectPath::update(int member, Update update, const Local& origin, const Local* result, const Target& target,
                         Done done) {
-  constexpr int64_t kPiece = 64 << 10;
   const Payload to = there(member, target);
   const Payload from = origin.payload(), into = result ? result->payload() : Payload{};
   const bool reads = update.operation != kNoOp;
   const bool packs = reads && !from.contiguous(), unpacks = result && !into.contiguous();
   const std::byte* const data = reads && !packs ? from.data() : nullptr;
   std::byte* const old = result && !unpacks ? into.data() : nullptr;
+  if (packs || unpacks) [[unlikely]]
+    update_in_pieces(guard(member), update, to, {data, packs ? &from : nullptr, old, unpacks ? &into : nullptr});
+  else
+    carry_out(arithmetic_, update, to, 0, data, to.bytes(), old, guard(member));
+  origin_.over(done, {});
+}
+
+// What has gaps here goes through a copy.
+void DirectPath::update_in_pieces(const Guard& guard, Update update, const Payload& to, const Sides& here) {
+  constexpr int64_t kPiece = 64 << 10;
   const int64_t bytes = to.bytes();
-  if (!packs && !unpacks) {
-    carry_out(arithmetic_, update, to, 0, data, bytes, old, guard(member));
-    return origin_.over(done, {});
-  }
   const int64_t size = arithmetic_.layout(update.element).size();
   const int64_t piece = std::min(std::max<int64_t>(kPiece / size, 1) * size, bytes);
   const auto room = [piece](bool wanted) {
     return wanted ? std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(piece)) : nullptr;
   };
-  const std::unique_ptr<std::byte[]> packed = room(packs), fetched = room(unpacks);
+  const std::unique_ptr<std::byte[]> packed = room(here.packs), fetched = room(here.unpacks);
   for (int64_t at = 0; at < bytes; at += piece) {
     const int64_t now = std::min(piece, bytes - at);
-    if (packs) memory::pack(from, at, packed.get(), now);
-    carry_out(arithmetic_, update, to, at,
-              packs  ? packed.get()
-              : data ? data + at
-                     : nullptr,
-              now,
-              unpacks ? fetched.get()
-              : old   ? old + at
-                      : nullptr,
-              guard(member));
-    if (unpacks) memory::unpack(into, at, fetched.get(), now);
+    const std::byte* const data = here.data ? here.data + at : packed.get();
+    std::byte* const old = here.old ? here.old + at : fetched.get();
+    if (here.packs) memory::pack(*here.packs, at, packed.get(), now);
+    carry_out(arithmetic_, update, to, at, data, now, old, guard);
+    if (here.unpacks) memory::unpack(*here.unpacks, at, fetched.get(), now);
   }
-  origin_.over(done, {});
 }
 
 // One element of a predefined type, which may have gaps.

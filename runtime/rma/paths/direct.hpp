@@ -80,7 +80,7 @@ class DirectPath final : public CommonLock, private engine::Poller {
   // ---- synchronisation
 
   void post(int member) TUTTI_ENGINE_OWNED {
-    words_.posts(member, me()).fetch_add(1, std::memory_order_release);
+    count_up(words_.posts(member, me()));
     ring(member);
   }
   bool is_posted(int member) const TUTTI_ENGINE_OWNED {
@@ -88,7 +88,7 @@ class DirectPath final : public CommonLock, private engine::Poller {
   }
   void take_post(int member) TUTTI_ENGINE_OWNED { ++taken_[place(member)].posts; }
   void complete(int member) TUTTI_ENGINE_OWNED {
-    words_.completes(member, me()).fetch_add(1, std::memory_order_release);
+    count_up(words_.completes(member, me()));
     ring(member);
   }
   bool is_completed_by(int member) const TUTTI_ENGINE_OWNED {
@@ -143,6 +143,10 @@ class DirectPath final : public CommonLock, private engine::Poller {
     return {parts_.bases[place(member)] + target.displacement, target.count, target.layout.get()};
   }
   Guard guard(int member) const { return {&words_.stripes(member), parts_.bases[place(member)]}; }
+  // One that nobody else writes.
+  static void count_up(std::atomic<uint32_t>& counter) {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
   // Behind the writing of a word that this member may wait for.
   void ring(int member) const {
     if (member == me()) return;
@@ -151,8 +155,15 @@ class DirectPath final : public CommonLock, private engine::Poller {
   }
   void ring_next(int member) const TUTTI_ENGINE_OWNED;
   std::vector<int> named_before(int member, uint32_t number) const TUTTI_ENGINE_OWNED;
-  bool delays(const Local& origin, const Target& target, const Done& done, const Payload& from,
-              const Payload& to) TUTTI_ENGINE_OWNED;
+  void delay(const Local& origin, const Target& target, const Payload& from, const Payload& to) TUTTI_ENGINE_OWNED;
+  // Where an update finds its data and leaves what was there: in one run, or in what has to be packed and unpacked.
+  struct Sides {
+    const std::byte* data;
+    const Payload* packs;
+    std::byte* old;
+    const Payload* unpacks;
+  };
+  void update_in_pieces(const Guard& guard, Update update, const Payload& to, const Sides& here) TUTTI_ENGINE_OWNED;
   void carry_out_those(int rank) TUTTI_ENGINE_OWNED;
   void stop_waiting_for_turns() TUTTI_ENGINE_OWNED;
   bool poll() override TUTTI_ENGINE_OWNED;
