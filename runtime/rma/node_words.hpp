@@ -138,6 +138,9 @@ class NodeWords {
         visit(who, static_cast<uint32_t>(word >> 32), static_cast<int>(static_cast<uint32_t>(word) - 1));
   }
 
+  // How many locks of a member's part ranks elsewhere have asked for, and not left, whose names had no room.
+  std::atomic<uint32_t>& unnamed(int member) const { return head(member).unnamed; }
+
   // Counted up by one side and read by the other, and never set back: how often `target` has exposed its memory to
   // `origin`, and how often `origin` has completed what it did there.
   std::atomic<uint32_t>& posts(int origin, int target) const { return counters(origin)[target]; }
@@ -148,6 +151,7 @@ class NodeWords {
  private:
   struct alignas(cpu::kLine) Head {
     alignas(cpu::kLine) TicketLock lock;
+    std::atomic<uint32_t> unnamed;
     Stripes stripes;
   };
   // Of one member: the head, the names, the posts, the completes; lines of their own, for others write to them.

@@ -191,6 +191,7 @@ TEST(NodeWords, have_a_place_for_each) {
         words->completes(a, b).store(static_cast<uint32_t>(100'000 + a * members + b));
       }
       for (int who = 0; who < words->names(); ++who) words->name(a, who, {static_cast<uint32_t>(who), false}, a);
+      words->unnamed(a).store(static_cast<uint32_t>(7 + a));
       words->stripes(a).hold(0xff);
       EXPECT_TRUE(words->lock(a).is_free());
     }
@@ -199,6 +200,7 @@ TEST(NodeWords, have_a_place_for_each) {
         EXPECT_EQ(words->posts(a, b).load(), static_cast<uint32_t>(1 + a * members + b));
         EXPECT_EQ(words->completes(a, b).load(), static_cast<uint32_t>(100'000 + a * members + b));
       }
+      EXPECT_EQ(words->unnamed(a).load(), static_cast<uint32_t>(7 + a));
       int named = 0;
       words->each_named(a, [&](int who, uint32_t ticket, int rank) {
         EXPECT_EQ(ticket, static_cast<uint32_t>(who));

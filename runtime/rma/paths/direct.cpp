@@ -180,7 +180,7 @@ void DirectPath::ring_next(int member) const {
   transport::WordBells::has_written();
   const TicketLock& lock = words_.lock(member);
   if (lock.is_free()) return;
-  bool elsewhere = false;
+  bool elsewhere = words_.unnamed(member).load(std::memory_order_acquire) != 0;
   words_.each_named(member, [&](int who, uint32_t number, int) {
     if (who >= words_.members())
       elsewhere = true;
@@ -216,7 +216,10 @@ bool DirectPath::request(int rank, bool exclusive, bool& exposed) {
   asked.ticket = lock.take(exclusive, exposed);
   for (int name = words_.members(); name < words_.names() && asked.name < 0; ++name)
     if (!words_.is_named(me(), name)) asked.name = name;
-  if (asked.name >= 0) words_.name(me(), asked.name, asked.ticket, rank);
+  if (asked.name >= 0)
+    words_.name(me(), asked.name, asked.ticket, rank);
+  else
+    words_.unnamed(me()).fetch_add(1, std::memory_order_release);
   asked.held = lock.is_turn(asked.ticket);
   if (asked.held) {
     lock.enter(asked.ticket);
@@ -233,7 +236,10 @@ bool DirectPath::request(int rank, bool exclusive, bool& exposed) {
 
 void DirectPath::release(int rank) {
   const auto at = elsewhere_.find(rank);
-  if (at->second.name >= 0) words_.forget(me(), at->second.name);
+  if (at->second.name >= 0)
+    words_.forget(me(), at->second.name);
+  else
+    words_.unnamed(me()).fetch_sub(1, std::memory_order_release);
   words_.lock(me()).leave(at->second.ticket);
   elsewhere_.erase(at);
   ring_next(me());
