@@ -41,7 +41,6 @@ class WindowEnd {
   void share(NodeParts parts) TUTTI_ENGINE_OWNED {
     direct_ = std::make_unique<DirectPath>(std::move(parts), *data_.engine, arithmetic_, origin_, target_);
   }
-  bool is_shared() const { return direct_ != nullptr; }
   // Operations at this rank go in memory: there is nothing to ask of it, and nothing under way, behind flush_locally().
   bool is_near(int rank) const { return rank != kAll && member(rank) >= 0; }
 

@@ -54,8 +54,11 @@ class Window final : public HasErrhandler {
   int unit = 1;  // as the attribute tells it
   Parts parts;   // of all ranks
   std::unique_ptr<rma::WindowEnd> protocol;
-  rma::Epochs epochs;    // touched with the engine owned
-  unsigned flushes = 0;  // likewise
+  rma::Epochs epochs;  // touched with the engine owned
+  // Likewise: how often a call of synchronisation had nothing written to complete, so that the program may be looking
+  // again and again for what another rank is to write; and whether the next such call has something.
+  unsigned looks = 0;
+  bool has_written = false;
 
   std::unique_ptr<void, Freed> allocated;  // MPI_Win_allocate, where it shares memory with nobody
   std::unique_ptr<NodeMemory> node;        // MPI_Win_allocate_shared, and MPI_Win_allocate where it does

@@ -271,10 +271,11 @@ template <class Start>
 }
 
 // Checks the call where `check` says what is its own; then `start(done)` starts it, unless the target is MPI_PROC_NULL
-// or there is nothing to do. `see()`: what strict wants to know, once it is checked.
+// or there is nothing to do. `looks`: it brings something from the target. `see()`: what strict wants to know, once it is
+// checked.
 template <class Check, class See, class Start>
-[[gnu::always_inline]] inline Error access(Window& win, const There& there, MPI_Request* request, Check&& check,
-                                           See&& see, Start&& start) {
+[[gnu::always_inline]] inline Error access(Window& win, const There& there, MPI_Request* request, bool looks,
+                                           Check&& check, See&& see, Start&& start) {
   const Engine::Guard own(win.comm->engine());
   if (strict) [[unlikely]]
     strict->acts();
@@ -285,6 +286,7 @@ template <class Check, class See, class Start>
       if (Error e = check_range(win, there)) return e;
     if (Error e = check()) return e;
   }
+  if (!looks) win.has_written = true;
   if (request) return start_with_request(win, there, request, see(), start);
   if (nowhere || there.bytes() == 0) return {};
   if (strict) [[unlikely]]
@@ -296,14 +298,14 @@ template <class Check, class See, class Start>
 
 Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      win, there, request, false, [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
       [&] { return Seen{{.kind = rma::AccessKind::put}, {{{origin, false}}}}; },
       [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->put(origin, target(win, there), done); });
 }
 
 Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      win, there, request, true, [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
       [&] { return Seen{{.kind = rma::AccessKind::get}, {{{origin, true}}}}; },
       [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->get(origin, target(win, there), done); });
 }
@@ -337,7 +339,7 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
     return Seen{{.kind = rma::AccessKind::update, .fetches = result != nullptr, .update = update},
                 {{{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}}}};
   };
-  return access(win, there, request, check, see, [&](rma::Done done) TUTTI_ENGINE_OWNED {
+  return access(win, there, request, result != nullptr, check, see, [&](rma::Done done) TUTTI_ENGINE_OWNED {
     win.protocol->update(update, origin, result ? &result->local : nullptr, target(win, there), done);
   });
 }
@@ -451,7 +453,7 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
   const There there{target_rank, target_disp, 1, datatype};
   const rma::Update swap{rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)};
   return access(
-      win, there, nullptr, [] { return Error(); },
+      win, there, nullptr, true, [] { return Error(); },
       [&] {
         return Seen{{.kind = rma::AccessKind::update, .fetches = true, .update = swap},
                     {{{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}}}};

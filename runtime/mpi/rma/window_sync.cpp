@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/fence.hpp"
@@ -38,6 +39,22 @@ class TUTTI_SCOPED_CAPABILITY Inside {
  private:
   const Engine::Guard own_;
 };
+
+// A call that need not wait for anybody. A program may make it again and again, to look whether another rank has written
+// something: with more ranks than cores it cannot, while this one has its core, so that one of so many looks gives it up.
+template <class Call>
+Error without_wait(Window& win, Call&& call) {
+  constexpr unsigned kLooks = 16;
+  bool gives_way = false;
+  Error error;
+  {
+    const Inside inside(win);
+    error = call();
+    gives_way = !std::exchange(win.has_written, false) && ++win.looks % kLooks == 0;
+  }
+  if (gives_way) win.comm->engine().give_way();
+  return error;
+}
 
 Error check_assertion(int assertion, int allowed, const char* which) {
   if ((assertion & ~allowed) == 0) return {};
@@ -331,13 +348,14 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
 }
 
 Error win_unlock(int rank, Window& win) {
-  const Inside inside(win);
-  Epochs& epochs = win.epochs;
-  if (Error e = epochs.check_unlock(rank)) return e;
-  Error error =
-      epochs.lock_of(rank) == Epochs::Lock::held ? unlock(win, std::span(&rank, 1)) : end_unchecked(win, rank);
-  epochs.unlock(rank);
-  return error;
+  return without_wait(win, [&]() TUTTI_ENGINE_OWNED -> Error {
+    Epochs& epochs = win.epochs;
+    if (Error e = epochs.check_unlock(rank)) return e;
+    Error error =
+        epochs.lock_of(rank) == Epochs::Lock::held ? unlock(win, std::span(&rank, 1)) : end_unchecked(win, rank);
+    epochs.unlock(rank);
+    return error;
+  });
 }
 
 Error win_lock_all(int assertion, Window& win) {
@@ -362,12 +380,13 @@ Error win_lock_all(int assertion, Window& win) {
 }
 
 Error win_unlock_all(Window& win) {
-  const Inside inside(win);
-  Epochs& epochs = win.epochs;
-  if (Error e = epochs.check_unlock_all()) return e;
-  Error error = epochs.lock_of_all() == Epochs::Lock::held ? unlock(win, everybody(win)) : end_unchecked(win, kAll);
-  epochs.unlock_all();
-  return error;
+  return without_wait(win, [&]() TUTTI_ENGINE_OWNED -> Error {
+    Epochs& epochs = win.epochs;
+    if (Error e = epochs.check_unlock_all()) return e;
+    Error error = epochs.lock_of_all() == Epochs::Lock::held ? unlock(win, everybody(win)) : end_unchecked(win, kAll);
+    epochs.unlock_all();
+    return error;
+  });
 }
 
 // ---- flush and sync (12.5.4)
@@ -375,30 +394,23 @@ Error win_unlock_all(Window& win) {
 namespace {
 
 Error flush(Window& win, int rank) {
-  constexpr unsigned kFlushes = 16;
-  bool gives_way = false;
-  Error error;
-  {
-    const Inside inside(win);
+  return without_wait(win, [&]() TUTTI_ENGINE_OWNED -> Error {
     if (Error e = win.epochs.check_flush(rank)) return e;
     await_flushed(win, rank);
     if (win.protocol->is_near(rank))
       fence_behind_update();
     else
       std::atomic_thread_fence(std::memory_order_seq_cst);
-    error = failure_of(win);
-    gives_way = win.protocol->is_shared() && ++win.flushes % kFlushes == 0;
-  }
-  // What a program flushes again and again until another rank has changed it cannot come while it has that one's core.
-  if (gives_way) win.comm->engine().give_way();
-  return error;
+    return failure_of(win);
+  });
 }
 
 Error flush_local(Window& win, int rank) {
-  const Inside inside(win);
-  if (Error e = win.epochs.check_flush(rank)) return e;
-  await_locally(win, rank);
-  return failure_of(win);
+  return without_wait(win, [&]() TUTTI_ENGINE_OWNED -> Error {
+    if (Error e = win.epochs.check_flush(rank)) return e;
+    await_locally(win, rank);
+    return failure_of(win);
+  });
 }
 
 }  // namespace
@@ -417,10 +429,11 @@ Error win_flush_local_all(Window& win) {
 }
 
 Error win_sync(Window& win) {
-  const Inside inside(win);  // what others' operations have written before is seen behind this
-  fence_behind_update();
-  win.comm->engine().over_at_once();
-  return {};
+  return without_wait(win, [&]() TUTTI_ENGINE_OWNED -> Error {  // behind it what others have written before is seen
+    fence_behind_update();
+    win.comm->engine().over_at_once();
+    return {};
+  });
 }
 
 }  // namespace tutti::mpi::one_sided
