@@ -37,11 +37,12 @@ MAY_INCLUDE = {
     "launcher/ask": ASK,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
             "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",
-            *LIFE],
+            "mpi/survival", *LIFE],
     "runtime/base": [],
     "runtime/base/os": BASE,
     "runtime/life": OS,
     "runtime/members": BASE,
+    "runtime/survival": BASE,
     "runtime/memory": BASE,
     "runtime/boot": ["members", *OS],
     # transport/ holds the contract (transport.hpp), which all transports include, the list of those that a process has
@@ -79,6 +80,7 @@ MAY_INCLUDE = {
     "runtime/mpi/topology": [*COLL],
     "runtime/mpi/session": [*COLL, "mpi/p2p", "mpi/env"],
     "runtime/mpi/process": [*COLL],
+    "runtime/mpi/survival": [*COLL],
     "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/process", "mpi/rma", "mpi/file", "transport/testing"],
 }
 # Rooms that only these files include, of all that may.
