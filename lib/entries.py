@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the entry points, one for each function of lib/table/functions.tsv, and the list of what is
-implemented.   usage: entries.py OUTPUT.cpp API.tsv IMPLEMENTATION.hpp…
+"""Makes the entry points, one for each function of lib/table/functions.tsv and extensions.tsv, and the list of what is
+implemented of the former.   usage: entries.py OUTPUT.cpp API.tsv IMPLEMENTATION.hpp…
 
 MPI_Xxx_yyy is implemented exactly if one of the given headers declares, at the start of a line,
   Error xxx_yyy(            called after the argument checks; an error is raised (lib/raise.hpp), or
@@ -51,7 +51,7 @@ def implementations(headers):
         for name in re.findall(r"^inline Arguments (\w+)_of\(", text, re.M):
             for form, function in (("run", name), ("start", f"i{name}"), ("make_persistent", f"{name}_init")):
                 found[function] = (f"mpi::{form}(mpi::{name}_of", True)
-    known = {f.stem for f in model.functions()}
+    known = {f.stem for f in model.functions() + model.extensions()}
     strange = [name for name, (call, _) in found.items()
                if call.startswith("mpi::") and model.stem(name) not in known]
     if strange:
@@ -319,7 +319,7 @@ class Call:
 
 def body(function, found):
     """The body of an entry point and whether it is implemented."""
-    name = function.name.removeprefix("MPI_").lower()
+    name = function.lower
     names = [p.name for p in function.parameters if p.type != "..."]
     if function.to_int:
         return f"  return direct::number_of({names[0]});\n", True
@@ -349,12 +349,12 @@ def entry(number, function, text):
 
 
 def main(output, api, headers):
-    functions, found = model.functions(), implementations(headers)
+    functions, found = model.functions() + model.extensions(), implementations(headers)
     bodies = [body(f, found) for f in functions]
     includes = "".join(f'#include "{h.rpartition("/runtime/")[2]}"\n'
                        for h in headers if not h.endswith("direct.hpp"))
     text = ["// Made by lib/entries.py from lib/table/functions.tsv.\n"
-            f'#include "direct.hpp"\n#include "entry.hpp"\n{includes}\n'
+            f'#include <mpi-ext.h>\n#include "direct.hpp"\n#include "entry.hpp"\n{includes}\n'
             "namespace tutti::lib {\n\n"
             f"std::atomic<uint64_t> counters[{len(functions)}];\n"
             "}  // namespace tutti::lib\n\n"
@@ -365,7 +365,7 @@ def main(output, api, headers):
     text.append('#pragma GCC visibility pop\n}  // extern "C"\n')
     pathlib.Path(output).write_text("\n".join(text))
     pathlib.Path(api).write_text("".join(
-        f"{f.name}\t{'implemented' if done else 'unsupported'}\n" for f, (_, done) in zip(functions, bodies)))
+        f"{f.name}\t{'implemented' if done else 'unsupported'}\n" for f, (_, done) in zip(model.functions(), bodies)))
 
 
 if __name__ == "__main__":

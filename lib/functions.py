@@ -15,6 +15,7 @@ def handles(kind):
 
 def main(numbers_hpp, names_hpp):
     names = [f.name for f in model.functions()]
+    extensions = [f.name for f in model.extensions()]
     pathlib.Path(numbers_hpp).write_text(f"""\
 // Made by lib/functions.py from lib/table/.
 #pragma once
@@ -41,9 +42,9 @@ inline constexpr size_t kFunctionCount = {len(names)};
 
 namespace tutti {{
 
-// By number (functions.hpp).
+// By number (functions.hpp); behind those of the standard the extensions of mpi-ext.h.
 inline constexpr const char* kFunctionNames[] = {{
-{"".join(f'    "{n}",{chr(10)}' for n in names)}}};
+{"".join(f'    "{n}",{chr(10)}' for n in names + extensions)}}};
 
 struct NamedHandle {{
   uintptr_t value;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes mpi.h, the MPI 5.0 ABI for C and C++, from lib/table/.   usage: header.py OUTPUT"""
+"""Makes mpi.h, the MPI 5.0 ABI for C and C++, from lib/table/, and mpi-ext.h, what Tutti has beyond it.
+usage: header.py MPI_H, or header.py --extensions MPI_EXT_H"""
 import itertools
 import pathlib
 import sys
@@ -241,7 +242,48 @@ def header():
     return "\n".join(text) + "\n" + BOTTOM + "\n".join(tags())
 
 
+EXTENSIONS = """\
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi-ext.h: what Tutti has beyond MPI 5.0, for C and C++: how a program goes on after the failure of a process. Made by
+ * lib/header.py from lib/table/. None of it is part of the ABI of the standard, and all of it may change: the MPI Forum
+ * has accepted revoke, get_failed and ack_failed for the next version, and discusses the rest. */
+#ifndef MPI_EXT_H_TUTTI
+#define MPI_EXT_H_TUTTI
+
+#include <mpi.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* What programs ask for before they use it, by the names that Open MPI has given */
+#define OMPI_HAVE_MPI_EXT_FTMPI 1
+#define OMPI_HAVE_MPIX_COMM_GET_FAILED 1
+#define OMPI_HAVE_MPIX_COMM_ACK_FAILED 1
+#define OMPI_HAVE_MPIX_COMM_ISHRINK 1
+
+/* Error classes. Their numbers, just below MPI_ERR_LASTCODE, are out of the way of what the standard will number, and
+ * will change to those. */
+enum {
+  MPIX_ERR_PROC_FAILED         = 16380,
+  MPIX_ERR_PROC_FAILED_PENDING = 16381,
+  MPIX_ERR_REVOKED             = 16382
+};
+
+/* The attribute of communicators that says whether the job goes on without ranks that fail: an int, 1 or 0 */
+enum {
+  MPIX_FT = 561
+};
+
+"""
+
+
+def extensions():
+    text = [f.signature(prefix + f.name) + ";" for prefix in ("", "P") for f in model.extensions()]
+    return EXTENSIONS + "\n".join(text) + "\n\n#if defined(__cplusplus)\n}\n#endif\n\n#endif\n"
+
+
 if __name__ == "__main__":
-    output = pathlib.Path(sys.argv[1])
+    output = pathlib.Path(sys.argv[-1])
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(header())
+    output.write_text(extensions() if "--extensions" in sys.argv else header())

@@ -3,6 +3,7 @@
 them reads a table by itself, or knows a function of MPI by a pattern of its name.
 
   functions()   a Function for each function of C, in the order of functions.tsv, with its Parameters
+  extensions()  the same of those that are no part of the standard, MPIX_…
   kinds()       name -> Kind: what the kinds of parameters are, with their types in Fortran
   handles()     the types of handles without MPI_: Comm, Datatype, …, and the tools' T_enum, … behind them
   constants()   a Constant for each one, in the sections of mpi.h
@@ -118,7 +119,12 @@ class Function:
     @property
     def stem(self):
         """send of MPI_Send and of MPI_Send_c: the name of what implements both."""
-        return stem(self.name.removeprefix("MPI_").lower())
+        return stem(self.lower)
+
+    @property
+    def lower(self):
+        """send_c of MPI_Send_c."""
+        return self.name.removeprefix("MPIX_").removeprefix("MPI_").lower()
 
     @property
     def is_tool(self):
@@ -313,10 +319,9 @@ def handles():
     return sorted(names, key=lambda name: (name.startswith("T_"), name))
 
 
-@functools.cache
-def functions():
+def functions_of(file):
     found = []
-    for first, *rest in rows("functions.tsv", 7):
+    for first, *rest in rows(file, 7):
         if first:
             returns, deprecated, when, record, special, _ = rest
             found.append((Function(first, returns, deprecated, When(when), Record(record), **words(special, Function)), []))
@@ -324,6 +329,16 @@ def functions():
             *fields, special = rest
             found[-1][1].append(Parameter(*fields, **words(special, Parameter)))
     return tuple(dataclasses.replace(f, parameters=tuple(parameters)) for f, parameters in found)
+
+
+@functools.cache
+def functions():
+    return functions_of("functions.tsv")
+
+
+@functools.cache
+def extensions():
+    return functions_of("extensions.tsv")
 
 
 @functools.cache

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# header_alone.sh INCLUDE_FOLDER: mpi.h compiles by itself, twice in one file, without a warning, in
+# header_alone.sh INCLUDE_FOLDER: mpi.h compiles by itself, and mpi-ext.h, twice in one file, without a warning, in
 # every dialect, with each compiler that is here.
 set -u
 include=$1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-printf '#include <mpi.h>\n#include <mpi.h>\nMPI_Status s;\nint (*f)(MPI_Comm, int *) = MPI_Comm_rank;\n' >"$work/a.c"
+printf '#include <mpi-ext.h>\n#include <mpi.h>\n#include <mpi-ext.h>\nint (*r)(MPI_Comm) = MPIX_Comm_revoke;\nMPI_Status s;\nint (*f)(MPI_Comm, int *) = MPI_Comm_rank;\n' >"$work/a.c"
 cp "$work/a.c" "$work/a.cpp"
 bad=0 done=0
 try() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library exports each PMPI_X strongly, MPI_X weakly at the same address, and nothing else of a name in MPI; it
+"""The library exports each PMPI_X and PMPIX_X strongly, MPI_X weakly at the same address, and nothing else of a name in MPI; it
 calls none of them itself.   usage: symbols.py LIB_FOLDER LIBRARY"""
 import pathlib
 import subprocess
@@ -18,7 +18,7 @@ def nm(which):
 
 
 exported = {name: (kind, address) for address, kind, name in nm("--defined-only")}
-expected = {f.name for f in model.functions()}
+expected = {f.name for f in model.functions() + model.extensions()}
 for name in sorted(expected):
     weak, strong = exported.pop(name, None), exported.pop("P" + name, None)
     if weak is None or strong is None:
@@ -32,9 +32,9 @@ for name in sorted(expected):
 for private in ("tutti_caller", "tutti_watch_request", "tutti_watch_window", "tutti_watch_split",
                 "tutti_refuse", "tutti_strict", "tutti_judge_array"):  # for libmpifort_abi alone
     exported.pop(private, None)
-faults += [f"{name} is exported, but no function of the standard" for name in exported]
+faults += [f"{name} is exported, but no function of the standard or of mpi-ext.h" for name in exported]
 faults += [f"{fields[-1]} is called by the library through its public name"
-           for fields in nm("--undefined-only") if fields[-1].startswith(("MPI_", "PMPI_"))]
+           for fields in nm("--undefined-only") if fields[-1].startswith(("MPI_", "PMPI_", "MPIX_", "PMPIX_"))]
 dynamic = subprocess.run(["readelf", "-d", str(library)], check=True, capture_output=True, text=True).stdout
 if "[libmpi_abi.so.1]" not in dynamic:
     faults.append("the library's soname is not libmpi_abi.so.1")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/env/instance.hpp"
 
+#include <mpi-ext.h>
 #include <unistd.h>
 
 #include <array>
@@ -48,6 +49,7 @@ struct PredefinedAttributes {
   int wtime_is_global = 0;
   int application = 0;
   int universe_size = 0;
+  int survives_failures = 0;  // of mpi-ext.h
 };
 
 // What is known of the World Model and of sessions, whether MPI is in use or not. It lives as long as the process, and
@@ -99,6 +101,7 @@ void set_predefined_attributes(Comm& comm, const boot::JobInfo& job) {
   comm.attributes.set_predefined(MPI_WTIME_IS_GLOBAL, &predefined.wtime_is_global);
   comm.attributes.set_predefined(MPI_APPNUM, &predefined.application);
   comm.attributes.set_predefined(MPI_LASTUSEDCODE, last_used_code());
+  comm.attributes.set_predefined(MPIX_FT, &predefined.survives_failures);
   if (predefined.universe_size > 0) comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
 }
 

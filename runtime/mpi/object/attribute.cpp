@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/object/attribute.hpp"
 
+#include <mpi-ext.h>
+
 #include <algorithm>
 #include <map>
 
@@ -67,7 +69,7 @@ Result<KeyRef> find_key(KeyKind kind, int number) {
 }
 
 bool is_predefined_key(KeyKind kind, int number) {
-  return (kind == KeyKind::comm && number >= MPI_TAG_UB && number <= MPI_UNIVERSE_SIZE) ||
+  return (kind == KeyKind::comm && ((number >= MPI_TAG_UB && number <= MPI_UNIVERSE_SIZE) || number == MPIX_FT)) ||
          (kind == KeyKind::win && number >= MPI_WIN_BASE && number <= MPI_WIN_MODEL);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/object/error.hpp"
 
+#include <mpi-ext.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -91,6 +93,9 @@ constexpr ClassText kClasses[] = {
     {MPI_ERR_SESSION, "MPI_ERR_SESSION: invalid session"},
     {MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER: invalid error handler"},
     {MPI_ERR_ABI, "MPI_ERR_ABI: the ABI does not fit"},
+    {MPIX_ERR_PROC_FAILED, "MPIX_ERR_PROC_FAILED: a process has failed"},
+    {MPIX_ERR_PROC_FAILED_PENDING, "MPIX_ERR_PROC_FAILED_PENDING: a process has failed that might have sent"},
+    {MPIX_ERR_REVOKED, "MPIX_ERR_REVOKED: the communicator is revoked"},
     {MPI_T_ERR_CANNOT_INIT, "MPI_T_ERR_CANNOT_INIT: the tool information interface cannot be initialised"},
     {MPI_T_ERR_NOT_ACCESSIBLE, "MPI_T_ERR_NOT_ACCESSIBLE: this cannot be reached now"},
     {MPI_T_ERR_NOT_INITIALIZED, "MPI_T_ERR_NOT_INITIALIZED: the tool information interface is not initialised"},
