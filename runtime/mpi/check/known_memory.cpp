@@ -19,6 +19,20 @@ bool sanitizer_looks_on() {
   return __asan_region_is_poisoned || __tsan_init;
 }
 
+bool knows_memory() {
+  return __asan_region_is_poisoned != nullptr;
+}
+
+bool is_instrumented_itself() {
+#if defined(__SANITIZE_ADDRESS__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer);
+#else
+  return false;
+#endif
+}
+
 Error outside_of_memory(const Payload& payload, const char* side) {
   constexpr int kMostRuns = 4096;
   if (!__asan_region_is_poisoned || payload.count <= 0) return {};

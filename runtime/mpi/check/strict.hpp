@@ -14,7 +14,6 @@
 
 #include "base/engine_owned.hpp"
 #include "base/mutex.hpp"
-#include "coll/call.hpp"
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
 #include "mpi/comm/comm.hpp"
@@ -41,7 +40,6 @@ class Strict final : public Watcher {
   // ---- buffers. The error is that of the call, unless findings are only to be reported.
 
   Error take(const void* owner, std::span<const BufferUse> uses);
-  Error take(const void* owner, const coll::Call& call, const Comm& comm);
   // The same of what else is found in a call: with all that this thread has mentioned, once for each
   // place in the program.
   Error found(Error error) override;
@@ -137,17 +135,6 @@ class TellsNobody {
 // nullptr but under --check=strict. Written once, before MPI_Init returns.
 inline Strict* strict = nullptr;
 void open_strict(bool report_only);
-
-// The buffers of a blocking call.
-class TakenBuffers {
- public:
-  Error take(std::initializer_list<BufferUse> uses) { return strict->take(this, {uses.begin(), uses.size()}); }
-  Error take(const coll::Call& call, const Comm& comm) { return strict->take(this, call, comm); }
-  ~TakenBuffers() {
-    if (strict) [[unlikely]]
-      strict->outstanding().drop(this);
-  }
-};
 
 // At MPI_Finalize, when all ranks are there: tells what is left over, once for the job. `own_too`: also what this
 // process has, which may be of sessions that go on.

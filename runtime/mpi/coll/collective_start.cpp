@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "exec/execution.hpp"
 #include "exec/preparation.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
@@ -34,7 +35,7 @@ Error run_new(Comm& comm, const Call& call, const Arguments& given) {
 
 // A call like an earlier one: true if it has been run.
 bool run_kept(const Arguments& given, Comm& comm, Error& outcome) {
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     return false;
   const engine::Engine::Guard own(*comm.hidden.engine);
   contract::Ledger* const ledger = comm.hidden.ledger;
@@ -72,7 +73,7 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
 
 // A call like an earlier one: true if it has been started.
 bool start_kept(const Arguments& given, Comm& comm, MPI_Request* request) {
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     return false;
   const engine::Engine::Guard own(*comm.hidden.engine);
   contract::Ledger* const ledger = comm.hidden.ledger;
@@ -93,15 +94,15 @@ Error start_new(const Arguments& given, ResolvedCall resolved, Comm& comm, MPI_R
   if (comm.hidden.ledger) sign(resolved.call, resolved.op, comm);
   const Call call = resolved.call;
   auto what = std::make_unique<CollectiveRequest::New>(std::move(resolved));
-  if (!strict) [[likely]] {
+  if (!watches_buffers) [[likely]] {
     what->given = given;
     what->arrays.take_types(*what->given, call);
     return start_new(comm, std::move(what), request);
   }
-  TakenBuffers taken;  // until there is a request
+  StartedBuffers taken;
   if (Error e = taken.take(call, comm)) return e;
   if (Error e = start_new(comm, std::move(what), request)) return e;
-  strict->outstanding().give_to(&taken, resolve<Request>(*request));
+  taken.give_to(*resolve<Request>(*request));
   return {};
 }
 
@@ -132,15 +133,23 @@ Error run(const Arguments& given, Comm& comm) {
   if (!made) return std::move(made).error();
   if (Error e = check_own_block(*made, comm, contract::Form::blocking)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);
-  if (!strict) [[likely]]
+  if (!watches_buffers) [[likely]]
     return run_new(comm, made->call, given);
   TakenBuffers taken;
   if (Error e = taken.take(made->call, comm)) return e;
-  return run(comm, made->call);
+  return strict ? run(comm, made->call) : run_new(comm, made->call, given);
 }
 
 Error start(Comm& comm, ResolvedCall resolved, MPI_Request* request, std::function<Error()> then) {
-  return start_new(comm, std::make_unique<CollectiveRequest::New>(std::move(resolved), std::move(then)), request);
+  StartedBuffers none;  // but the end is heard of
+  if (watches_buffers) [[unlikely]]
+    if (Error e = none.take({})) return e;
+  if (Error e =
+          start_new(comm, std::make_unique<CollectiveRequest::New>(std::move(resolved), std::move(then)), request))
+    return e;
+  if (watches_buffers) [[unlikely]]
+    none.give_to(*resolve<Request>(*request));
+  return {};
 }
 
 Error start(const Arguments& given, Comm& comm, MPI_Request* request) {

@@ -12,8 +12,8 @@
 #include "engine/engine.hpp"
 #include "exec/execution.hpp"
 #include "exec/preparation.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/message_types.hpp"
-#include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_request.hpp"
@@ -105,8 +105,8 @@ Result<std::unique_ptr<exec::Execution>> PersistentCollective::execution() {
 
 Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request) {
   Comm& comm = *self->comm_;
-  TakenBuffers taken;  // until there is a request
-  if (strict) [[unlikely]]
+  StartedBuffers taken;
+  if (watches_buffers) [[unlikely]]
     if (Error e = taken.take(self->resolved_.call, comm)) return e;
   {
     const engine::Engine::Guard own(*self->channel_.engine);
@@ -119,8 +119,8 @@ Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& s
     note_serial(self->channel_);
     made->start(*std::move(execution));
   }
-  if (strict) [[unlikely]]
-    strict->outstanding().give_to(&taken, resolve<Request>(*request));
+  if (watches_buffers) [[unlikely]]
+    taken.give_to(*resolve<Request>(*request));
   return {};
 }
 

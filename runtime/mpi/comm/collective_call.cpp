@@ -6,6 +6,7 @@
 #include "engine/engine.hpp"
 #include "exec/execution.hpp"
 #include "exec/preparation.hpp"
+#include "mpi/object/hearsay.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -103,7 +104,10 @@ Error run(Comm& comm, const Call& call) {
   const engine::Engine::Guard own(*comm.hidden.engine);
   Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
+  // What a window's own says its call knows better.
+  if (!comm.is_of_window) hearsay::may_tell();
   Error outcome = run(comm, **execution);
+  if (!comm.is_of_window) hearsay::may_hear();
   if (!outcome) exec::keep(comm.planner, *std::move(execution));
   return outcome;
 }

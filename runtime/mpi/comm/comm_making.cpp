@@ -17,6 +17,7 @@
 #include "mpi/comm/dividing.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/current.hpp"
+#include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/watcher.hpp"
 
@@ -75,6 +76,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
   const Engine::Guard own(engine);
   if (checking.watcher) [[unlikely]]
     checking.watcher->acts();
+  hearsay::may_tell();
   int open = 0;
   const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
@@ -114,6 +116,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
                       for (size_t i = 0; i < told; ++i)
                         if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
                     });
+  hearsay::may_hear();
 }
 
 InRankOrder in_rank_order(const ProcessList& ranks, int mine) {

@@ -11,6 +11,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/other_jobs.hpp"
 #include "mpi/object/watcher.hpp"
@@ -38,6 +39,7 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
   const Engine::Guard own(engine);
   if (checking.watcher) [[unlikely]]
     checking.watcher->acts();
+  hearsay::may_tell();
   int open = 2;
   const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   engine::RecvOperation receive;
@@ -55,6 +57,7 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
                     [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                       if (receive.posted || !send.sent || !send.matched) needs.process(send.peer);
                     });
+  hearsay::may_hear();
 }
 
 // Of the other leader on the hidden channel.

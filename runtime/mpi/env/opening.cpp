@@ -16,6 +16,7 @@
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "members/processes.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/known_memory.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
@@ -143,6 +144,7 @@ void open_contract(Process& p, const Config& config) {
   checking.compares_types = true;
   checking.report_only = options.report_only;
   if (options.level == contract::CheckLevel::strict) open_strict(options.report_only);
+  open_buffers();
 }
 
 Error open_engine(Process& p, const Config& config) {

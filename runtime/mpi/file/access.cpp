@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "contract/signature.hpp"
-#include "mpi/check/strict.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"
 #include "mpi/file/told_failure.hpp"
@@ -191,7 +191,7 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
   TakenBuffers taken;
   if (how.collective) {
     if (Error e = place_together(file, how, given, job)) return e;
-    if (strict && job.count > 0) [[unlikely]]
+    if (watches_buffers && job.count > 0) [[unlikely]]
       if (Error e = taken.take({use_of(job)})) return e;
     Together act(job, how.function, false);
     while (const coll::Call* const call = act.next())
@@ -201,7 +201,7 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
     int64_t etypes = 0;
     if (Error e = prepare(file, how, given, job, etypes)) return e;
     if (Error e = place(file, how, given, etypes, job)) return e;
-    if (strict && job.count > 0) [[unlikely]]
+    if (watches_buffers && job.count > 0) [[unlikely]]
       if (Error e = taken.take({use_of(job)})) return e;
     outcome = perform(job);
   }

@@ -5,7 +5,7 @@
 
 #include "base/function.hpp"
 #include "io/file_bytes.hpp"
-#include "mpi/check/strict.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/file/file.hpp"
 #include "mpi/type/datatype.hpp"
 

@@ -149,10 +149,10 @@ void await_earlier(File& file) {
 namespace {
 
 Error take_buffer(FileRequest& made, const PlacedAccess& job) {
-  if (!strict || job.count == 0) [[likely]]
+  if (!watches_buffers || job.count == 0) [[likely]]
     return {};
   const BufferUse use = use_of(job);
-  return strict->take(static_cast<Request*>(&made), {&use, 1});
+  return take_buffers(made, {&use, 1});
 }
 
 // Whether the ranks have something to tell each other.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the calls that send, receive or do both have in common: operations that are described by a
 // call's arguments, those of blocking calls, which live on the stack, and the buffers that
-// --check=strict is told of before one starts. Requests are in the files of the calls that make
+// --check=strict and sanitizers are told of before one starts. Requests are in the files of the calls that make
 // them.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "base/engine_owned.hpp"
 #include "base/pooled.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/entry_guard.hpp"
@@ -52,7 +53,7 @@ inline Ref<Datatype> hold(const Datatype& type) {
 // What is over as soon as it starts: to or from MPI_PROC_NULL, or a buffered send.
 Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* request);
 
-// Under --check=strict, before an operation with a request: its buffers. On an error the request is
+// Where buffers are watched, before an operation with a request: its own. On an error the request is
 // gone.
 Error check_start(Request& made, std::initializer_list<BufferUse> uses);
 

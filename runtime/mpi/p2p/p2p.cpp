@@ -22,7 +22,7 @@ Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* 
 }
 
 Error check_start(Request& made, std::initializer_list<BufferUse> uses) {
-  Error error = strict->take(&made, {uses.begin(), uses.size()});
+  Error error = take_buffers(made, {uses.begin(), uses.size()});
   if (error) made.release();
   return error;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/p2p/api_p2p.hpp"
 #include "mpi/request/request.hpp"
@@ -41,6 +42,7 @@ bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* statu
   const engine::Unexpected* found = nullptr;
   if (!look_for([&]() TUTTI_ENGINE_OWNED { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
     return false;
+  hearsay::may_hear();
   fill_from(status, found->header);
   if (strict) [[unlikely]]
     strict->looks(comm, source, tag);
@@ -61,6 +63,7 @@ bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* m
     strict->looks(comm, source, tag);
   if (!look_for([&]() TUTTI_ENGINE_OWNED { return taken || (taken = engine.take(match)); }, blocking, match, comm))
     return false;
+  hearsay::may_hear();
   fill_from(status, taken->header);
   *message = inventory::hand_out<Message>(*new Message(std::move(taken), comm));
   return true;

@@ -111,10 +111,11 @@ Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& 
     if (status) fill_proc_null(*status);
     return {};
   }
-  if (!strict) [[likely]]
+  if (!watches_buffers) [[likely]]
     return receive_from<false>(buf, count, type, source, tag, comm, status);
   TakenBuffers taken;
   if (Error e = taken.take({{type.payload(buf, count), true}})) return e;
+  if (!strict) return receive_from<false>(buf, count, type, source, tag, comm, status);
   return receive_from<true>(buf, count, type, source, tag, comm, status);
 }
 
@@ -122,7 +123,7 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
   if (source == MPI_PROC_NULL) return done_at_once(Request::Kind::recv, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
-  if (!strict && engine.may_be_there() && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
+  if (!watches_buffers && engine.may_be_there() && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
     engine::Outcome outcome;
     if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0}, type.payload(buf, count),
                             outcome, false)) {
@@ -138,7 +139,7 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
     }
   }
   auto* made = new RecvRequest(comm, buf, count, type, source, tag);
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
   *request = inventory::hand_out<Request>(*made);
   if (strict) [[unlikely]] {
@@ -182,7 +183,7 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
   Blocking<RecvOperation> receive;
   receive.op.payload = type.payload(buf, count);
   TakenBuffers buffers;
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     if (Error e = buffers.take({{receive.op.payload, true}})) return e;
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
@@ -205,7 +206,7 @@ Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI
   const Ref<Message> taken = Ref<Message>::adopt(given);
   auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), buf, count, type, MPI_PROC_NULL,
                                MPI_ANY_TAG);  // it has matched already
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
   *request = inventory::hand_out<Request>(*made);
   Engine& engine = engine_of_process();

@@ -94,6 +94,7 @@ Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& 
 }
 
 void note_send(const Comm& comm, int dest, int tag) {
+  if (!strict) return;
   const Engine::Guard own(engine_of_process());
   strict->sends(comm, dest, tag);
 }
@@ -102,7 +103,7 @@ void note_send(const Comm& comm, int dest, int tag) {
 Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest, int tag,
                    const Comm& comm, uint64_t signature = 0) {
   if (dest == MPI_PROC_NULL) return {};
-  if (!strict) [[likely]]
+  if (!watches_buffers) [[likely]]
     return start_send(mode, buf, count, type, dest, tag, comm);
   TakenBuffers taken;
   if (Error e = taken.take({{type.payload(buf, count)}})) return e;
@@ -116,7 +117,7 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
-  if (mode == SendMode::standard && !strict &&
+  if (mode == SendMode::standard && !watches_buffers &&
       engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0}, type.payload(buf, count),
                           type.pattern)) {
     *request = handle_of<Request>(sent_request());
@@ -124,8 +125,9 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   }
   auto* made = new SendRequest(comm, type);
   describe(made->op, buf, count, type, dest, tag, comm, mode);
-  if (strict) [[unlikely]] {
+  if (watches_buffers) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload}})) return e;
+  if (strict) [[unlikely]] {
     strict->sends(comm, dest, tag);
     made->op.signature = signature;
     made->send_a_copy();
@@ -149,7 +151,7 @@ Error rsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, C
 }
 Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
-  if (strict) [[unlikely]] {
+  if (watches_buffers) [[unlikely]] {
     TakenBuffers taken;
     if (Error e = taken.take({{type.payload(buf, count)}})) return e;
     note_send(comm, dest, tag);

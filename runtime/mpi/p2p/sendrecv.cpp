@@ -93,7 +93,7 @@ Result<std::unique_ptr<std::byte[]>> packed_copy(const void* buf, int64_t count,
 
 Error start_pair(PairRequest& made, int dest, int sendtag, int source, int recvtag, const Comm& comm,
                  MPI_Request* request) {
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     if (Error e = check_start(made, {{made.send.payload}, {made.receive.payload, true}})) return e;
   *request = inventory::hand_out<Request>(made);
   Engine& engine = engine_of_process();
@@ -118,7 +118,7 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
   if (!send.done) describe(send.op, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
   if (!receive.done) describe(receive.op, recvbuf, recvcount, recvtype, source, recvtag, comm);
   TakenBuffers taken;
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     if (Error e = taken.take({{send.op.payload}, {receive.op.payload, true}})) return e;
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);

@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "engine/engine.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/partitioned/api_partitioned.hpp"
+#include "mpi/request/buffers_end.hpp"
 #include "mpi/request/watch.hpp"
 
 namespace tutti::mpi::partitioned {
@@ -42,7 +44,12 @@ Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
     made = sends ? make_partitioned_send(std::move(given)) : make_partitioned_receive(std::move(given));
   auto* persistent = new PersistentRequest(comm, [made, &engine = comm.engine()](MPI_Request* round) {
     const engine::Engine::Guard own(engine);
-    *round = handle_of<Request>(made->start());
+    Request& started = made->start();
+    *round = handle_of<Request>(started);
+    // Of a send each partition is in use once it is ready.
+    const BufferUse use{made->memory_of(0, made->partitions() - 1), true};
+    if (watches_buffers && made->round()) [[unlikely]]
+      show_buffers(started, {&use, made->is_send() ? 0u : 1u});
     return Error();
   });
   persistent->partitioned = std::move(made);
@@ -81,6 +88,10 @@ Error ready(PersistentRequest& request, int low, int high) TUTTI_ENGINE_OWNED {
     checking.watcher->acts();
   if (request.is_watched()) [[unlikely]]
     for (int i = low; i <= high; ++i) tell_watchers(request, Watched::partition_ready, i);
+  if (watches_buffers && operation.round()) [[unlikely]] {
+    const BufferUse use{operation.memory_of(low, high)};
+    show_buffers(*operation.round(), {&use, 1});
+  }
   return operation.ready(low, high);
 }
 
@@ -118,6 +129,13 @@ void Partitioned::one_over() {
   if (--awaited_ > 0) return;
   PartitionedRound* const over = std::exchange(round_, nullptr);
   over->finish();  // may be this operation's end
+}
+
+Payload Partitioned::memory_of(int low, int high) const {
+  const auto base = reinterpret_cast<uintptr_t>(given_.buffer);
+  const int64_t behind = low * given_.count * given_.type->layout->extent();
+  return given_.type->payload(reinterpret_cast<void*>(base + static_cast<uintptr_t>(behind)),
+                              (int64_t{high} - low + 1) * given_.count);
 }
 
 int64_t Partitioned::bytes() const {
@@ -198,6 +216,8 @@ Error parrived(MPI_Request request, int partition, int* flag) {
     }
     if (*flag && receive->is_watched()) [[unlikely]]
       tell_watchers(*receive, Watched::partition_arrived, partition);
+    if (*flag && buffers_end) [[unlikely]]  // nobody is told which of the partitions are still to come
+      buffers_end(operation.round());
   }
   if (!*flag && !moved) engine.give_way();
   return done({});

@@ -63,9 +63,11 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   virtual Error error(bool in_pass) const TUTTI_ENGINE_OWNED { return (void)in_pass, Error(); }
 
   // The round that is under way; nullptr: none.
-  const PartitionedRound* round() const TUTTI_ENGINE_OWNED { return round_; }
+  PartitionedRound* round() const TUTTI_ENGINE_OWNED { return round_; }
   bool has_begun() const TUTTI_ENGINE_OWNED { return rounds_ > 0; }  // one, ever
   int partitions() const { return given_.partitions; }
+  // The memory of partitions [low, high].
+  Payload memory_of(int low, int high) const;
 
  protected:
   virtual void begin() TUTTI_ENGINE_OWNED = 0;

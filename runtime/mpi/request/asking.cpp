@@ -7,6 +7,7 @@
 #include "mpi/object/current.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/object/watcher.hpp"
+#include "mpi/request/buffers_end.hpp"
 #include "mpi/request/generalized.hpp"
 #include "mpi/request/live.hpp"
 
@@ -28,6 +29,9 @@ Error free_owned(MPI_Request handle, Request& held) TUTTI_ENGINE_OWNED {
     if (active->is_watched()) tell_of_end({persistent, active});
     if (error) error_object() = Ref<HasErrhandler>(&active->raises_on());
   }
+  // From here on the program may learn of its end by other messages alone.
+  if (active && buffers_end) [[unlikely]]
+    buffers_end(active);
   held.free_handle();  // an operation under way keeps its own reference
   return error;
 }

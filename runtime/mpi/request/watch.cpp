@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "mpi/request/buffers_end.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -37,6 +38,7 @@ bool watch(Request& request, WatchFunction watcher, void* state) {
 }
 
 void tell_watchers(const Request& request, Watched what, int partition) {
+  if (what == Watched::ends && buffers_end) buffers_end(&request);
   AllWatched& all = all_watched();
   // Held meanwhile: of two threads that ask for the status the second one must find the data in their place, too.
   const Lock lock(all.mutex);
@@ -56,6 +58,7 @@ void hand_watchers_on(const Request& from, Request& to) {
 }
 
 void Request::forget_watched() {
+  if (buffers_end) buffers_end(this);
   AllWatched& all = all_watched();
   const Lock lock(all.mutex);
   auto node = all.of.extract(this);

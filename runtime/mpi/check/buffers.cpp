@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/check/buffers.hpp"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/flight.hpp"
+#include "base/log.hpp"
+#include "mpi/check/knowledge.hpp"
+#include "mpi/check/known_memory.hpp"
+#include "mpi/check/race_detector.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/object/hearsay.hpp"
+#include "mpi/request/buffers_end.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using race_detector::Fiber;
+
+// Which sanitizers look on.
+bool asks_for_memory = false, tells_of_accesses = false;
+
+// Operations under way, as ThreadSanitizer is told of them.
+struct UnderWay {
+  Mutex mutex;
+  struct Operation {
+    Fiber fiber = nullptr;
+    CallSite started;
+  };
+  std::unordered_map<const void*, Operation> operations TUTTI_GUARDED_BY(mutex);  // by owner
+};
+UnderWay& under_way() {
+  static auto& all = *new UnderWay;  // operations may end while the process does
+  return all;
+}
+
+// `place`: of the call. Where that is not known, of the one that has started the operation. No fiber: there are too many
+// already.
+Fiber fiber_of(const void* owner, CallSite& place) {
+  UnderWay& all = under_way();
+  const Lock lock(all.mutex);
+  const auto [at, is_new] = all.operations.try_emplace(owner);
+  if (!is_new) {
+    if (!place.caller) place = at->second.started;
+    return at->second.fiber;
+  }
+  const Fiber fiber = race_detector::take_fiber();
+  at->second = {fiber, place};
+  if (!fiber) all.operations.erase(at);
+  return fiber;
+}
+
+void begin_accesses(const void* owner, std::span<const BufferUse> uses) {
+  CallSite place = here();
+  const Fiber fiber = fiber_of(owner, place);
+  if (!fiber) return;
+  race_detector::name(fiber, std::string(flight::name_of_function(place.function)).c_str());
+  race_detector::order_behind_me(fiber);
+  for (const BufferUse& use : uses) race_detector::access(fiber, use.payload, use.writes, place.caller);
+}
+
+void end_accesses(const void* owner) {
+  UnderWay& all = under_way();
+  Fiber fiber = nullptr;
+  {
+    const Lock lock(all.mutex);
+    const auto at = all.operations.find(owner);
+    if (at == all.operations.end()) return;
+    fiber = at->second.fiber;
+    all.operations.erase(at);
+  }
+  race_detector::order_me_behind(fiber);
+  race_detector::give_back(fiber);
+}
+
+Error ask_for_memory(std::span<const BufferUse> uses) {
+  for (const BufferUse& use : uses)
+    if (Error e = outside_of_memory(use.payload, use.writes ? "receive" : "send")) {
+      if (strict) return strict->found(std::move(e));
+      return e;
+    }
+  return {};
+}
+
+// A collective that nobody leaves before all have come has the same number everywhere; others have 0.
+uint32_t number_of_barrier(const coll::Call& call, const Comm& comm) {
+  const bool is_one =
+      call.kind == coll::Collective::barrier || (call.kind == coll::Collective::allreduce && call.out_count > 0);
+  if (!is_one) return 0;
+  constexpr uint64_t kNumbers = (1 << 20) - 1, kOdd = 0x9e3779b97f4a7c15;  // spreads communicators
+  return static_cast<uint32_t>(1 + ((comm.context() * kOdd >> 20) + comm.hidden.next_serial) % kNumbers);
+}
+
+}  // namespace
+
+void open_buffers() {
+  // Tests of a library that is itself instrumented hand over what is no memory on purpose.
+  asks_for_memory = knows_memory() && (strict || !is_instrumented_itself());
+  tells_of_accesses = race_detector::is_here();
+  if (race_detector::is_too_old())
+    log_line(Level::note,
+             "the program is built with -fsanitize=thread, whose runtime has no fibers here: it is not told what "
+             "operations of MPI do to the program's memory (tutti-check(7))");
+  watches_buffers = strict || asks_for_memory || tells_of_accesses;
+  if (!watches_buffers) return;
+  knowledge::open();
+  buffers_end = [](const void* request) {
+    drop_buffers(request);
+    hearsay::may_hear();
+  };
+}
+
+Error take_buffers(const void* owner, std::span<const BufferUse> uses) {
+  hearsay::may_tell();
+  if (asks_for_memory)
+    if (Error e = ask_for_memory(uses)) return e;
+  if (strict)
+    if (Error e = strict->take(owner, uses)) return e;
+  if (tells_of_accesses) begin_accesses(owner, uses);
+  return {};
+}
+
+Error take_buffers(Request& request, std::span<const BufferUse> uses) {
+  if (Error e = take_buffers(static_cast<const void*>(&request), uses)) return e;
+  if (tells_of_accesses) request.set_watched();
+  return {};
+}
+
+void show_buffers(Request& request, std::span<const BufferUse> uses) {
+  hearsay::may_tell();
+  if (!tells_of_accesses) return;
+  begin_accesses(&request, uses);
+  request.set_watched();
+}
+
+void drop_buffers(const void* owner) {
+  if (strict) strict->outstanding().drop(owner);
+  if (tells_of_accesses) end_accesses(owner);
+}
+
+// ---- blocking calls
+
+Error TakenBuffers::take(std::span<const BufferUse> uses) {
+  hearsay::may_tell();
+  return look_at(uses);
+}
+
+Error TakenBuffers::take(const coll::Call& call, const Comm& comm) {
+  barrier_ = number_of_barrier(call, comm);
+  hearsay::may_tell(barrier_);
+  return look_at(uses_of(call, comm));
+}
+
+Error TakenBuffers::look_at(std::span<const BufferUse> uses) {
+  if (asks_for_memory)
+    if (Error e = ask_for_memory(uses)) return e;
+  if (strict)
+    if (Error e = strict->take(this, uses)) return e;
+  if (tells_of_accesses)
+    for (const BufferUse& use : uses) race_detector::access(use.payload, use.writes, here().caller);
+  return {};
+}
+
+Error StartedBuffers::take(std::vector<BufferUse> uses) {
+  hearsay::may_tell();
+  uses_ = std::move(uses);
+  if (asks_for_memory)
+    if (Error e = ask_for_memory(uses_)) return e;
+  return strict ? strict->take(&taken_, uses_) : Error();
+}
+
+void StartedBuffers::give_to(Request& request) {
+  if (strict) strict->outstanding().give_to(&taken_, &request);
+  show_buffers(request, uses_);
+}
+
+void TakenBuffers::drop() {
+  if (strict) strict->outstanding().drop(this);
+  hearsay::may_hear(barrier_);
+}
+
+}  // namespace tutti::mpi

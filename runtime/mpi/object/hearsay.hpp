@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// That a call may tell other processes how far this one has come, or has heard how far others have: what orders their
+// accesses to memory of windows (check/knowledge.hpp). Nobody asks but in a program under ThreadSanitizer.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::mpi::hearsay {
+
+// nullptr where nobody asks. Written once, before MPI_Init returns. `barrier`: of a call that no process leaves before all
+// have come, a number that is the same in all; 0 of others.
+inline void (*tells)(uint32_t barrier) = nullptr;
+inline void (*hears)(uint32_t barrier) = nullptr;
+
+// This thread is about to tell others, or may be.
+inline void may_tell(uint32_t barrier = 0) {
+  if (tells) [[unlikely]]
+    tells(barrier);
+}
+// It may have heard.
+inline void may_hear(uint32_t barrier = 0) {
+  if (hears) [[unlikely]]
+    hears(barrier);
+}
+
+}  // namespace tutti::mpi::hearsay
