@@ -15,6 +15,7 @@
 #include "function_names.hpp"
 #include "functions.hpp"
 #include "memory/kernels.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/making.hpp"
@@ -24,6 +25,7 @@
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
+#include "mpi/rma/seen_window.hpp"
 #include "rma/window_end.hpp"
 #include "transport/router.hpp"
 
@@ -90,9 +92,10 @@ void Window::drop_in_use(int rank) {
   if (!watchers.empty()) watchers[static_cast<size_t>(rank)].tell(true);
   if (in_use.empty()) return;
   InUseAt& there = in_use[static_cast<size_t>(rank)];
-  for (const InUse& use : there.own) strict->outstanding().drop(&use);
+  if (watches_buffers) drop_buffers(&there);
+  for (const InUse& use : there.own) drop_buffers(&use);
   for (const std::weak_ptr<InUse>& weak : there.of_requests)
-    if (const auto use = weak.lock()) strict->outstanding().drop(use.get());
+    if (const auto use = weak.lock()) drop_buffers(use.get());
   there = {};
 }
 
@@ -226,6 +229,7 @@ MPI_Win open_window(Window& window, void* base) {
       window.protocol->target().memory().set_base(base);
     if (strict) [[unlikely]]
       window.races = std::make_unique<Races>(window);
+    open_seen(window);
     window.protocol->open();
   }
   window.retain();  // the handle's
@@ -342,6 +346,7 @@ Error win_free(MPI_Win* win) {
       return window.protocol->target().is_idle() && window.protocol->origin().is_locally_complete(rma::kAll);
     });
     window.drop_in_use(rma::kAll);
+    close_seen(window);
     window.protocol.reset();
     window.races.reset();
     if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->checker()->settle(*ledger);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/engine.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/inventory.hpp"
@@ -13,6 +14,7 @@
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
+#include "mpi/rma/seen_window.hpp"
 #include "mpi/type/defined_ops.hpp"
 #include "rma/window_end.hpp"
 
@@ -163,7 +165,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
   explicit AccessRequest(Window& window) : Request(Kind::one_sided, *window.comm), window_(&window) {}
   ~AccessRequest() override {
     if (in_use_) [[unlikely]]
-      strict->outstanding().drop(in_use_.get());
+      drop_buffers(in_use_.get());
     if (window_->races) [[unlikely]]
       window_->races->request_gone(this);
   }
@@ -176,13 +178,13 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
             },
             this};
   }
-  // Under --check=strict: until it is gone, or a call on the window says that the operation is complete.
+  // Where buffers are watched: until it is gone, or a call on the window says that the operation is complete.
   void uses(std::shared_ptr<Window::InUse> in_use) { in_use_ = std::move(in_use); }
   // The program hears of the end, perhaps before it gives up the request.
   void fill(MPI_Status& status) const override {
     fill_empty(status);
     if (in_use_) [[unlikely]]
-      strict->outstanding().drop(in_use_.get());
+      drop_buffers(in_use_.get());
   }
   Error error() const override { return error_ ? Error(error_.mpi_class(), error_.message()) : Error(); }
   Error cancel() override TUTTI_ENGINE_OWNED {
@@ -191,6 +193,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
                    "standard, section 12.3.5)");
   }
   HasErrhandler& raises_on() const override { return *window_; }
+  const Window* window() const { return window_.get(); }
   void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
  private:
@@ -208,7 +211,8 @@ struct Here {
 Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use,
                std::span<const BufferUse> uses) TUTTI_ENGINE_OWNED {
   auto shared = std::make_shared<Window::InUse>(std::move(in_use));
-  if (Error e = strict->take(shared.get(), uses)) return e;
+  if (Error e = take_buffers(shared.get(), uses)) return e;
+  if (seen(*request.window())) request.set_watched();  // of what it has brought one learns
   std::deque<std::weak_ptr<Window::InUse>>& others = there.of_requests;
   while (!others.empty() && others.front().expired()) others.pop_front();  // those that are gone
   others.push_back(shared);
@@ -216,7 +220,7 @@ Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_
   return {};
 }
 
-// Under --check=strict, until the operations at `rank` are known to be complete.
+// Where buffers are watched, until the operations at `rank` are known to be complete.
 Error take(Window& win, int rank, AccessRequest* request, std::span<const Here> uses) TUTTI_ENGINE_OWNED {
   std::vector<BufferUse> buffers;
   Window::InUse in_use;
@@ -230,37 +234,42 @@ Error take(Window& win, int rank, AccessRequest* request, std::span<const Here> 
   if (win.in_use.empty()) win.in_use.resize(static_cast<size_t>(win.size()));
   Window::InUseAt& there = win.in_use[static_cast<size_t>(rank)];
   if (request) return take_for(*request, there, std::move(in_use), buffers);
+  if (!strict) return take_buffers(&there, buffers);
   there.own.push_back(std::move(in_use));
-  Error error = strict->take(&there.own.back(), buffers);
+  Error error = take_buffers(&there.own.back(), buffers);
   if (error) there.own.pop_back();
   return error;
 }
 
-// What --check=strict wants to know of an operation.
+// What is to be known of an operation where buffers are watched.
 struct Seen {
   rma::Act act;
   std::array<Here, 2> uses = {};  // memory here; nothing where there are no elements
 };
 
-// Under --check=strict: that nothing else is at what it uses here and there. It starts next.
+// Where buffers are watched: that nothing else is at what it uses here and there. It starts next.
 [[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request,
-                             const Seen& seen) TUTTI_ENGINE_OWNED {
-  if (!win.races) return take(win, there.rank, request, seen.uses);  // a file's own
-  const Races::Started started = win.races->about_to(seen.act, target(win, there), request);
+                             const Seen& what) TUTTI_ENGINE_OWNED {
+  if (!win.races) {  // it is a file's own, or --check is not strict
+    if (Error e = take(win, there.rank, request, what.uses)) return e;
+    if (SeenWindow* const looks_on = seen(win)) looks_on->about_to(there.rank, what.act);
+    return {};
+  }
+  const Races::Started started = win.races->about_to(what.act, target(win, there), request);
   if (Error e = win.races->check(started)) return e;
-  if (Error e = take(win, there.rank, request, seen.uses)) return e;
+  if (Error e = take(win, there.rank, request, what.uses)) return e;
   win.races->record(started);
   return {};
 }
 
 // The second half of access(), with a request.
 template <class Start>
-[[gnu::noinline]] Error start_with_request(Window& win, const There& there, MPI_Request* request, const Seen& seen,
+[[gnu::noinline]] Error start_with_request(Window& win, const There& there, MPI_Request* request, const Seen& what,
                                            Start&& start) TUTTI_ENGINE_OWNED {
   const bool nothing = there.rank == MPI_PROC_NULL || there.bytes() == 0;
   auto* made = new AccessRequest(win);
-  if (strict && !nothing) [[unlikely]]
-    if (Error e = take_all(win, there, made, seen)) {
+  if (watches_buffers && !nothing) [[unlikely]]
+    if (Error e = take_all(win, there, made, what)) {
       made->release();
       return e;
     }
@@ -271,8 +280,8 @@ template <class Start>
 }
 
 // Checks the call where `check` says what is its own; then `start(done)` starts it, unless the target is MPI_PROC_NULL
-// or there is nothing to do. `looks`: it brings something from the target. `see()`: what strict wants to know, once it is
-// checked.
+// or there is nothing to do. `looks`: it brings something from the target. `see()`: what is to be known of it where buffers are
+// watched, once it is checked.
 template <class Check, class See, class Start>
 [[gnu::always_inline]] inline Error access(Window& win, const There& there, MPI_Request* request, bool looks,
                                            Check&& check, See&& see, Start&& start) {
@@ -289,7 +298,7 @@ template <class Check, class See, class Start>
   if (!looks) win.has_written = true;
   if (request) return start_with_request(win, there, request, see(), start);
   if (nowhere || there.bytes() == 0) return {};
-  if (strict) [[unlikely]]
+  if (watches_buffers) [[unlikely]]
     if (Error e = take_all(win, there, nullptr, see())) return e;
   win.epochs.note_operation();
   start(rma::Done{});

@@ -15,8 +15,10 @@
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
+#include "mpi/object/hearsay.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
+#include "mpi/rma/seen_window.hpp"
 #include "rma/window_end.hpp"
 
 namespace tutti::mpi::one_sided {
@@ -30,14 +32,19 @@ using rma::kAll;
 // In a call of synchronisation. It begins with an atomic addition, which fence_behind_update() stands behind.
 class TUTTI_SCOPED_CAPABILITY Inside {
  public:
-  explicit Inside(const Window& window) TUTTI_ACQUIRES(engine_owned) : own_(window.comm->engine()) {
+  explicit Inside(const Window& window) TUTTI_ACQUIRES(engine_owned) : own_(window.comm->engine()), window_(window) {
     if (strict) [[unlikely]]
       strict->acts();
+    hearsay::may_tell();
   }
-  ~Inside() TUTTI_RELEASES() = default;
+  ~Inside() TUTTI_RELEASES() {
+    if (SeenWindow* const looks_on = seen(window_)) [[unlikely]]
+      looks_on->synchronised();
+  }
 
  private:
   const Engine::Guard own_;
+  const Window& window_;
 };
 
 // A call that need not wait for anybody. A program may make it again and again, to look whether another rank has written
@@ -161,6 +168,8 @@ Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
 // Gives up locks that have been asked for, when the operations under them are complete.
 Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
+  if (SeenWindow* const looks_on = seen(window)) [[unlikely]]
+    for (const int rank : ranks) looks_on->unlocks(rank);
   fence_behind_update();
   for (const int rank : ranks) protocol.unlock(rank);
   window.comm->engine().wait_until([&] {
@@ -203,6 +212,8 @@ Error win_fence(int assertion, Window& win) {
     if (win.races) [[unlikely]]
       win.races->promises(assertion, false);
     await_flushed(win, kAll);
+    if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+      looks_on->fence_begins();
   }
   // Everybody's operations are complete where they went: behind the barrier, at all.
   if (win.races) [[unlikely]] {
@@ -214,6 +225,8 @@ Error win_fence(int assertion, Window& win) {
   win.epochs.fence(!(assertion & MPI_MODE_NOSUCCEED));
   if (win.races) [[unlikely]]
     win.races->fenced();
+  if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+    looks_on->fence_ends();
   fence_behind_update();
   if (differ) return differ;
   return failure_of(win);
@@ -241,6 +254,8 @@ Error win_start(Group& group, int assertion, Window& win) {
   rma::WindowEnd& protocol = *win.protocol;
   await_each(win, epochs.targets(), [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_posted(rank); });
   for (const int rank : epochs.targets()) protocol.take_post(rank);
+  if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+    looks_on->started();
   return {};
 }
 
@@ -251,6 +266,8 @@ Error win_complete(Window& win) {
   await_locally(win, kAll);
   if (win.races) [[unlikely]]
     win.races->completed(kAll);
+  if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+    looks_on->completed();
   win.epochs.complete();
   return failure_of(win);
 }
@@ -267,6 +284,8 @@ Error win_post(Group& group, int assertion, Window& win) {
   win.epochs.post(*std::move(ranks));
   if (win.races) [[unlikely]]
     win.races->promises(assertion, true);
+  if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+    looks_on->posts();
   fence_behind_update();
   if (!(assertion & MPI_MODE_NOCHECK))
     for (const int rank : win.epochs.origins()) win.protocol->post(rank);
@@ -281,6 +300,8 @@ void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
   win.protocol->hide();
   if (win.races) [[unlikely]]
     win.races->exposed_no_more();
+  if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+    looks_on->exposed_no_more();
   fence_behind_update();
 }
 
@@ -307,6 +328,7 @@ Error win_wait(Window& win) {
 
 Error win_test(Window& win, int* flag) {
   Engine& engine = win.comm->engine();
+  hearsay::may_tell();
   engine.enter();
   Error error = win.epochs.check_wait();
   bool moved = false;
@@ -340,6 +362,8 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
   take_lock(win, rank, lock_type == MPI_LOCK_EXCLUSIVE);
+  if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
+    looks_on->locked(rank);
   Error refused = failure_of(win);
   if (!refused) return {};
   (void)unlock(win, std::span(&rank, 1));
