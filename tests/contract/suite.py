@@ -70,4 +70,5 @@ def main(mpirun, folder, ranks, *options):
     return failed > 0 or ran < 10
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""instrumented.py BUILD SANITIZER[,SANITIZER…] [FOLDER…]: the programs of tests/programs, all of them right, compiled with
+-fsanitize: ThreadSanitizer and AddressSanitizer have nothing to say of them, though they are told what operations do to
+the program's memory. Of the folders that are named, or of those whose programs communicate. The library is as it is."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import suite
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "programs"
+FOLDERS = ["p2p", "coll", "rma", "file", "comm", "progress", "legal", "topology", "session"]
+# What they do on purpose is a race for ThreadSanitizer. With AddressSanitizer they run.
+RACY = {
+}
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    folders = sys.argv[3:] or FOLDERS
+    bad = 0
+    for sanitizer in sys.argv[2].split(","):
+        with tempfile.TemporaryDirectory() as work:
+            sources = [s for folder in folders for s in sorted((PROGRAMS / folder).glob("*.cpp"))
+                       if (build / "tests/programs" / name_of(s)).is_file()]
+            with ThreadPoolExecutor(2) as pool:
+                made = list(pool.map(lambda s: compiles(build, sanitizer, s, f"{work}/{name_of(s)}"), sources))
+            print(f"{sanitizer}: {sum(made)} of {len(sources)} programs compiled", flush=True)
+            if not any(made):
+                return 77
+            bad += suite.main(build / "bin/mpirun", work, "4") != 0
+    return bad
+
+
+def name_of(source):
+    return f"program.{source.parent.name}.{source.stem}"
+
+
+def compiles(build, sanitizer, source, program):
+    if sanitizer == "thread" and name_of(source).removeprefix("program.") in RACY:
+        return False
+    made = subprocess.run([build / "bin/mpicxx", "-std=c++20", "-g", "-O1", "-w", f"-fsanitize={sanitizer}", "-I",
+                           PROGRAMS, "-I", PROGRAMS.parent.parent, source, "-o", program, "-lpthread"],
+                          env={**os.environ, "TUTTI_CXX": "g++"}, capture_output=True, text=True)
+    if made.returncode:
+        print(f"{name_of(source)} does not compile by itself: {made.stderr.splitlines()[0]}")
+    return made.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
