@@ -57,8 +57,7 @@ void begin_accesses(const void* owner, std::span<const BufferUse> uses) {
   const Fiber fiber = fiber_of(owner, place);
   if (!fiber) return;
   race_detector::name(fiber, std::string(flight::name_of_function(place.function)).c_str());
-  race_detector::order_behind_me(fiber);
-  for (const BufferUse& use : uses) race_detector::access(fiber, use.payload, use.writes, place.caller);
+  for (const BufferUse& use : uses) race_detector::access_behind_me(fiber, use.payload, use.writes, place.caller);
 }
 
 void end_accesses(const void* owner) {

@@ -2,6 +2,7 @@
 #include "mpi/check/race_detector.hpp"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "base/log.hpp"
@@ -29,6 +30,7 @@ namespace tutti::mpi::race_detector {
 struct OneFiber {
   void* const handle;
   Order order{};
+  std::string name{};
 };
 
 namespace {
@@ -129,11 +131,9 @@ void give_back(Fiber fiber) {
 }
 
 void name(Fiber fiber, const char* name) {
+  if (fiber->name == name) return;
+  fiber->name = name;
   __tsan_set_fiber_name(fiber->handle, name);
-}
-
-void order_behind_me(Fiber fiber) {
-  const As as(fiber, kInOrder);
 }
 
 void order_me_behind(Fiber fiber) {
@@ -155,6 +155,11 @@ void access(const Payload& payload, bool writes, uint64_t caller) {
 
 void access(Fiber fiber, const Payload& payload, bool writes, uint64_t caller) {
   const As as(fiber, kUnordered);
+  access(payload, writes, caller);
+}
+
+void access_behind_me(Fiber fiber, const Payload& payload, bool writes, uint64_t caller) {
+  const As as(fiber, kInOrder);
   access(payload, writes, caller);
 }
 

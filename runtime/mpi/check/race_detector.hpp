@@ -48,13 +48,13 @@ void give_back(Fiber fiber);
 // As reports call it from now on: "MPI_Irecv".
 void name(Fiber fiber, const char* name);
 
-// The fiber is behind all that the calling thread has done.
-void order_behind_me(Fiber fiber);
-// And the calling thread behind all that the fiber has.
+// The calling thread is behind all that the fiber has done.
 void order_me_behind(Fiber fiber);
 
 // The fiber reads or writes memory, by a call at `caller` in the program. Of a layout with gaps 4096 runs are told.
 void access(Fiber fiber, const Payload& payload, bool writes, uint64_t caller);
+// Behind all that the calling thread has done.
+void access_behind_me(Fiber fiber, const Payload& payload, bool writes, uint64_t caller);
 // The same of the calling thread itself.
 void access(const Payload& payload, bool writes, uint64_t caller);
 

@@ -169,6 +169,7 @@ void order(const check::Program& mpi) {
   OK(MPI_Win_lock_all(0, win));
   const int next = (me + 1) % size;
   std::vector<std::vector<int>> mine, old;
+  const int two[] = {100, 100};
   for (int k = 0; k < rounds; ++k) {
     const auto now = k % 3 == 1 ? size_t{5} : n;
     mine.emplace_back(now, k);
@@ -176,7 +177,6 @@ void order(const check::Program& mpi) {
     OK(MPI_Get_accumulate(mine.back().data(), static_cast<int>(now), MPI_INT, old.back().data(), static_cast<int>(now),
                           MPI_INT, next, static_cast<MPI_Aint>(me) * length, static_cast<int>(now), MPI_INT,
                           MPI_REPLACE, win));
-    const int two[] = {100, 100};
     OK(MPI_Accumulate(two, 2, MPI_INT, next, static_cast<MPI_Aint>(me) * length, 2, MPI_INT, MPI_SUM, win));
   }
   OK(MPI_Win_unlock_all(win));
