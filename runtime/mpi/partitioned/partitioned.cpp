@@ -217,7 +217,7 @@ Error parrived(MPI_Request request, int partition, int* flag) {
     if (*flag && receive->is_watched()) [[unlikely]]
       tell_watchers(*receive, Watched::partition_arrived, partition);
     if (*flag && buffers_end) [[unlikely]]  // nobody is told which of the partitions are still to come
-      buffers_end(operation.round());
+      buffers_end(receive->started());
   }
   if (!*flag && !moved) engine.give_way();
   return done({});
