@@ -23,6 +23,7 @@ RULES = {
         "runtime/io/testing/faulty.cpp": "files include base/ alone: what a test's file has",
         "runtime/transport/shared/doorbell.cpp": "names of sockets",
         "runtime/rma/paths/message.cpp": "a text for the other side",
+        "runtime/survival/agreement.cpp": "words of its messages",
         "runtime/mpi/comm/": "texts and words for other ranks",
         "runtime/mpi/rma/node_memory.cpp": "a text for other ranks",
         "runtime/mpi/process/": "names of ports",

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# owners.sh SOURCE BUILD [FILE…]: clang proves, by what base/thread_safety.hpp has functions and fields say, that whoever
+# owners.sh SOURCE BUILD [--changed|FILE…]: clang proves, by what base/thread_safety.hpp has functions and fields say, that whoever
 # needs the engine owned owns it, that whoever touches what a lock guards holds the lock, and that what is the launcher's
-# loop's alone is touched on its thread. Of all sources of the runtime, the library and the launcher, or of these alone;
-# nothing is compiled. Exit 77: there is no clang 19.
+# loop's alone is touched on its thread. Of all sources of the runtime, the library and the launcher, of those that have
+# changed (changed.sh), or of these alone; nothing is compiled. Exit 77: there is no clang 19, or no history.
 set -euo pipefail
 source=$(cd "$1" && pwd) build=$(cd "$2" && pwd)
 compiler=$(command -v clang++-19) || { echo "skipped: no clang++-19 is installed"; exit 77; }
@@ -148,6 +148,12 @@ for wrong in {1..10}; do
 done
 
 files=("${@:3}")
+if [ "${files[0]:-}" = --changed ]; then
+  . tests/unit/changed.sh
+  names=$(changed) || { echo "skipped: this is no clone with a history"; exit 77; }
+  mapfile -t files < <(sources_of <<<"$names" | sort -u)
+  [ ${#files[@]} -gt 0 ] || { echo "nothing has changed that clang reads here"; exit 0; }
+fi
 [ ${#files[@]} -gt 0 ] ||
   mapfile -t files < <(find runtime lib launcher -name '*.cpp' | sort; find "$build/lib" -maxdepth 1 -name entries.cpp)
 printf '%s\0' "${files[@]}" | xargs -0 -P 2 -n 8 "${check[@]}" || {
