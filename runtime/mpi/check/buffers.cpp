@@ -30,6 +30,7 @@ struct UnderWay {
     CallSite started;
   };
   std::unordered_map<const void*, Operation> operations TUTTI_GUARDED_BY(mutex);  // by owner
+  race_detector::Order completed_for_all;  // by one thread's call: what the operations of others have done
 };
 UnderWay& under_way() {
   static auto& all = *new UnderWay;  // operations may end while the process does
@@ -60,7 +61,7 @@ void begin_accesses(const void* owner, std::span<const BufferUse> uses) {
   for (const BufferUse& use : uses) race_detector::access_behind_me(fiber, use.payload, use.writes, place.caller);
 }
 
-void end_accesses(const void* owner) {
+void end_accesses(const void* owner, bool for_all) {
   UnderWay& all = under_way();
   Fiber fiber = nullptr;
   {
@@ -71,6 +72,7 @@ void end_accesses(const void* owner) {
     all.operations.erase(at);
   }
   race_detector::order_me_behind(fiber);
+  if (for_all) all.completed_for_all.release_of(fiber);
   race_detector::give_back(fiber);
 }
 
@@ -136,7 +138,25 @@ void show_buffers(Request& request, std::span<const BufferUse> uses) {
 
 void drop_buffers(const void* owner) {
   if (strict) strict->outstanding().drop(owner);
-  if (tells_of_accesses) end_accesses(owner);
+  if (tells_of_accesses) end_accesses(owner, false);
+}
+
+void drop_buffers_for_all(const void* owner) {
+  if (strict) strict->outstanding().drop(owner);
+  if (tells_of_accesses) end_accesses(owner, true);
+}
+
+void hear_of_completed() {
+  if (tells_of_accesses) under_way().completed_for_all.acquire();
+}
+
+void complete_buffers(const void* owner) {
+  if (strict) strict->outstanding().drop(owner);
+  if (!tells_of_accesses) return;
+  UnderWay& all = under_way();
+  const Lock lock(all.mutex);
+  if (const auto at = all.operations.find(owner); at != all.operations.end())
+    race_detector::order_me_behind(at->second.fiber);
 }
 
 // ---- blocking calls
