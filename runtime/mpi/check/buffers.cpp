@@ -64,10 +64,11 @@ void begin_accesses(const void* owner, std::span<const BufferUse> uses) {
 void end_accesses(const void* owner, bool for_all) {
   UnderWay& all = under_way();
   Fiber fiber = nullptr;
+  if (for_all) all.completed_for_all.acquire();
   {
     const Lock lock(all.mutex);
     const auto at = all.operations.find(owner);
-    if (at == all.operations.end()) return;
+    if (at == all.operations.end()) return all.completed_for_all.acquire();  // perhaps by another thread
     fiber = at->second.fiber;
     all.operations.erase(at);
   }
@@ -144,19 +145,6 @@ void drop_buffers(const void* owner) {
 void drop_buffers_for_all(const void* owner) {
   if (strict) strict->outstanding().drop(owner);
   if (tells_of_accesses) end_accesses(owner, true);
-}
-
-void hear_of_completed() {
-  if (tells_of_accesses) under_way().completed_for_all.acquire();
-}
-
-void complete_buffers(const void* owner) {
-  if (strict) strict->outstanding().drop(owner);
-  if (!tells_of_accesses) return;
-  UnderWay& all = under_way();
-  const Lock lock(all.mutex);
-  if (const auto at = all.operations.find(owner); at != all.operations.end())
-    race_detector::order_me_behind(at->second.fiber);
 }
 
 // ---- blocking calls

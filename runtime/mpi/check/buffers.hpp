@@ -29,13 +29,9 @@ Error take_buffers(const void* owner, std::span<const BufferUse> uses);
 // The same of one with a request, whose end drops them.
 Error take_buffers(Request& request, std::span<const BufferUse> uses);
 void drop_buffers(const void* owner);
-// The calling thread knows that the operation is complete, as by MPI_Win_flush; another one will hear of it by the
-// operation's request, which drops them.
-void complete_buffers(const void* owner);
-// Of operations that threads have started and one of them completes for all: that one is behind them, and each that asks
-// later, as it does in its own call which finds nothing left to complete.
+// Of operations that threads have started and a call of one completes for all, as MPI_Win_flush does: that thread is behind
+// them, and so is each whose own call, or request's end, finds them dropped.
 void drop_buffers_for_all(const void* owner);
-void hear_of_completed();
 // ThreadSanitizer alone is told: of what has been asked for already.
 void show_buffers(Request& request, std::span<const BufferUse> uses);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_idup and MPI_Comm_idup_with_info (the standard, section 7.4.2): the context comes by a broadcast with a
 // request.
+#include "mpi/coll/comm_idup.hpp"
+
 #include "base/flight.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
@@ -11,10 +13,7 @@
 
 namespace tutti::mpi {
 
-Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
-  const Ref<Comm> made = begin_duplicate(comm);
-  // The attributes are those of the time of the call (section 7.4.2).
-  if (Error e = copy_attributes(comm, *made)) return e;
+Error find_context(Comm& comm, const Ref<Comm>& made, MPI_Request* request) {
   auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
   ResolvedCall resolved{.call = bcast_bytes(context.get(), sizeof *context, 0)};
   resolved.call.signature = contract::word_of(Function::Comm_dup);
@@ -23,8 +22,15 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
     made->set_context(*context);
     return {};
   });
-  if (e) {
-    comm.contexts().release(*context);
+  if (e) comm.contexts().release(*context);
+  return e;
+}
+
+Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
+  const Ref<Comm> made = begin_duplicate(comm);
+  // The attributes are those of the time of the call (section 7.4.2).
+  if (Error e = copy_attributes(comm, *made)) return e;
+  if (Error e = find_context(comm, made, request)) {
     Error ignored = made->attributes.delete_all(made->handle);
     static_cast<void>(ignored);  // the first failure is the one to tell
     return e;

@@ -92,13 +92,10 @@ void Window::drop_in_use(int rank) {
   if (!watchers.empty()) watchers[static_cast<size_t>(rank)].tell(true);
   if (in_use.empty()) return;
   InUseAt& there = in_use[static_cast<size_t>(rank)];
-  if (watches_buffers) {
-    hear_of_completed();
-    drop_buffers_for_all(&there);
-  }
+  drop_buffers_for_all(&there);
   for (const InUse& use : there.own) drop_buffers_for_all(&use);
   for (const std::weak_ptr<InUse>& weak : there.of_requests)
-    if (const auto use = weak.lock()) complete_buffers(use.get());
+    if (const auto use = weak.lock()) drop_buffers_for_all(use.get());
   there = {};
 }
 

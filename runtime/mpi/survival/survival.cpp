@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "contract/signature.hpp"
-#include "engine/context.hpp"
 #include "functions.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_signature.hpp"
 #include "mpi/coll/collective_start.hpp"
+#include "mpi/coll/comm_idup.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/survival/api_survival.hpp"
 
@@ -82,18 +82,7 @@ Error comm_shrink(Comm& comm, MPI_Comm* newcomm) {
 Error comm_ishrink(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   const Ref<Comm> made = begin_duplicate(comm);
   made->attributes.copy_predefined(comm.attributes);
-  auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
-  ResolvedCall resolved{.call = bcast_bytes(context.get(), sizeof *context, 0)};
-  resolved.call.signature = contract::word_of(Function::Comm_dup);
-  Error e = start(comm, std::move(resolved), request, [made, context]() -> Error {
-    if (*context == engine::kNoContext) return no_context_left(*made);
-    made->set_context(*context);
-    return {};
-  });
-  if (e) {
-    comm.contexts().release(*context);
-    return e;
-  }
+  if (Error e = find_context(comm, made, request)) return e;
   *newcomm = hand_out(*made);
   return {};
 }
