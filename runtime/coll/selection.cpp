@@ -153,15 +153,20 @@ bool Clause::holds(const Shape& shape) const {
   return false;
 }
 
-bool Selection::Rule::matches(const Shape& shape) const {
-  if (kind != shape.kind) return false;
-  for (const Clause& condition : conditions)
-    if (!condition.holds(shape)) return false;
+std::string Selection::place_of(const Rule& rule) const {
+  return fmt::format("{}:{}", sources_[static_cast<size_t>(rule.source)], rule.line);
+}
+
+bool Selection::matches(const Rule& rule, const Shape& shape) const {
+  if (rule.kind != shape.kind) return false;
+  for (uint32_t i = rule.begin; i < rule.end; ++i)
+    if (!clauses_[i].holds(shape)) return false;
   return true;
 }
 
 Error Selection::add(std::string_view text, std::string_view source, char separator) {
   int line_number = 0;
+  sources_.emplace_back(source);
   while (!text.empty()) {
     ++line_number;
     const size_t end = std::min(text.find_first_of(separator == ';' ? ";\n" : "\n"), text.size());
@@ -171,37 +176,36 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
     const std::vector<std::string_view> words = words_of(line);
     if (words.empty()) continue;
 
-    auto rule = std::make_unique<Rule>();
-    rule->place = fmt::format("{}:{}", source, line_number);
     const std::optional<Collective> kind = collective_named(words[0]);
+    const auto place = [&] { return fmt::format("{}:{}", source, line_number); };
     if (!kind) {
       std::vector<std::string_view> names;
       for (int i = 0; i < kCollectives; ++i) names.push_back(name_of(static_cast<Collective>(i)));
-      return failure(MPI_ERR_ARG, "{}: no collective is called '{}'{}", rule->place, words[0],
-                     nearest(words[0], names));
+      return failure(MPI_ERR_ARG, "{}: no collective is called '{}'{}", place(), words[0], nearest(words[0], names));
     }
-    rule->kind = *kind;
-    if (words.size() < 2) return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", rule->place, words[0]);
+    Rule& rule = rules_.emplace_back(*kind, static_cast<int>(sources_.size()) - 1, line_number,
+                                     static_cast<uint32_t>(clauses_.size()));
+    if (words.size() < 2) return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", place(), words[0]);
     for (size_t i = 1; i + 1 < words.size(); ++i) {
       if (words[i].find_first_of("<>=") == std::string_view::npos)
         return failure(MPI_ERR_ARG,
                        "{}: '{}' is no condition; write one like bytes<=4k, and the "
                        "algorithm last",
-                       rule->place, words[i]);
+                       place(), words[i]);
       Clause condition{};
-      if (Error e = parse_condition(words[i], *kind, condition)) return std::move(e).within(rule->place);
-      rule->conditions.push_back(condition);
+      if (Error e = parse_condition(words[i], *kind, condition)) return std::move(e).within(place());
+      clauses_.push_back(condition);
     }
     std::vector<std::string_view> names;
-    rule->algorithm = nullptr;
+    rule.algorithm = nullptr;
     for (const Algorithm& algorithm : algorithms(*kind)) {
       names.push_back(algorithm.name);
-      if (algorithm.name == words.back()) rule->algorithm = &algorithm;
+      if (algorithm.name == words.back()) rule.algorithm = &algorithm;
     }
-    if (!rule->algorithm)
-      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'{}", rule->place, words[0], words.back(),
+    if (!rule.algorithm)
+      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'{}", place(), words[0], words.back(),
                      nearest(words.back(), names));
-    rules_.push_back(std::move(rule));
+    rule.end = static_cast<uint32_t>(clauses_.size());
   }
   return {};
 }
@@ -209,6 +213,7 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
 Result<std::shared_ptr<const Selection>> Selection::parse(std::string_view text, std::string_view source) {
   auto selection = std::make_shared<Selection>();
   if (Error e = selection->add(text, source, '\n')) return e;
+  selection->clauses_.shrink_to_fit();
   return std::shared_ptr<const Selection>(std::move(selection));
 }
 
@@ -243,14 +248,14 @@ const Algorithm& Selection::choose(const Shape& shape) const {
     TUTTI_INVARIANT(between, "a collective of one group runs between two");
     return *between;
   }
-  for (const auto& rule : rules_) {
-    if (!rule->matches(shape)) continue;
-    const std::string_view why = objection(*rule->algorithm, shape);
-    if (why.empty()) return *rule->algorithm;
+  for (const Rule& rule : rules_) {
+    if (!matches(rule, shape)) continue;
+    const std::string_view why = objection(*rule.algorithm, shape);
+    if (why.empty()) return *rule.algorithm;
     // (One rank alone needs no algorithm at all.)
-    if (shape.size > 1 && !rule->refused.exchange(true, std::memory_order_relaxed))
-      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", rule->place, name_of(shape.kind),
-          rule->algorithm->name, why);
+    if (shape.size > 1 && !rule.refused.exchange(true, std::memory_order_relaxed))
+      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", place_of(rule), name_of(shape.kind),
+          rule.algorithm->name, why);
   }
   return algorithms(shape.kind).front();
 }

@@ -15,6 +15,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -64,16 +66,20 @@ class Selection {
  private:
   struct Rule {
     Collective kind;
-    std::vector<Clause> conditions;
-    const Algorithm* algorithm;
-    std::string place;  // "file:line"
+    int source;               // in sources_
+    int line;                 // there, counted from 1
+    uint32_t begin, end = 0;  // of its conditions, in clauses_
+    const Algorithm* algorithm = nullptr;
     mutable std::atomic<bool> refused{false};
-
-    bool matches(const Shape& shape) const;
   };
   Error add(std::string_view text, std::string_view source, char separator);
+  std::string place_of(const Rule& rule) const;  // "file:line"
+  bool matches(const Rule& rule, const Shape& shape) const;
 
-  std::vector<std::unique_ptr<Rule>> rules_;
+  // Each process has some hundred rules, which are kept densely.
+  std::deque<Rule> rules_;
+  std::vector<Clause> clauses_;
+  std::vector<std::string> sources_;
 };
 
 }  // namespace tutti::coll
