@@ -362,6 +362,8 @@ TEST(DistanceTest, IsLearntFromCopies) {
 // ---- the sooner way
 
 // Messages of which the ring would take `ring` ticks and reading `reading`.
+constexpr double kReadFactor = 1.6;
+
 int sent_through_the_ring(CopyChoice& choice, int messages, int64_t reading, int64_t ring) {
   constexpr int64_t kBytes = 1000;
   int through_ring = 0;
@@ -377,7 +379,7 @@ int sent_through_the_ring(CopyChoice& choice, int messages, int64_t reading, int
 TEST(CopyChoiceTest, FollowsWhatTheCopiesTake) {
   constexpr auto kPeriod = static_cast<int>(CopyChoice::kTryAnew);
   constexpr auto kTries = static_cast<int>(CopyChoice::kTries);
-  CopyChoice choice;
+  CopyChoice choice(CopyChoice::reading, kReadFactor);
   EXPECT_EQ(sent_through_the_ring(choice, CopyChoice::kFirstTry, 100, 250), 0) << "none is tried yet";
   EXPECT_EQ(sent_through_the_ring(choice, kTries, 100, 250), kTries);
   EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 100, 250), 10 * kTries);
@@ -391,7 +393,7 @@ TEST(CopyChoiceTest, FollowsWhatTheCopiesTake) {
 
 // A core that is away for a while says nothing of the way.
 TEST(CopyChoiceTest, BelievesNoSingleMessage) {
-  CopyChoice choice;
+  CopyChoice choice(CopyChoice::reading, kReadFactor);
   sent_through_the_ring(choice, 2 * static_cast<int>(CopyChoice::kTryAnew), 100, 250);
   choice.learn(CopyChoice::reading, 1'000'000, 1000);
   EXPECT_EQ(choice.way(), CopyChoice::reading);
@@ -399,7 +401,7 @@ TEST(CopyChoiceTest, BelievesNoSingleMessage) {
 
 // Nor is more sent ahead of its receive than those that are tried.
 TEST(CopyChoiceTest, LeavesWhatComesTooEarlyWithItsSender) {
-  CopyChoice choice;
+  CopyChoice choice(CopyChoice::reading, kReadFactor);
   sent_through_the_ring(choice, 2 * static_cast<int>(CopyChoice::kTryAnew), 450, 250);
   ASSERT_EQ(choice.way(), CopyChoice::ring);
   choice.came_early();

@@ -32,7 +32,7 @@ Leaving leaving_in_words(uint32_t holds, int64_t bytes) {
 Coming coming_in_words(uint32_t holds, int64_t bytes) {
   const auto all = [&](uint32_t these) { return (holds & these) == these; };
   if (!all(readable)) return Coming::sent;
-  if (all(two_cores | awake | among_others | one_way | large_ring | prompt)) return Coming::streamed;
+  if (all(two_cores | awake | among_others | one_way | large_ring | prompt | gains)) return Coming::streamed;
   if (bytes > 131072 && all(two_cores | one_run | alone | one_way)) return Coming::from_both_ends;
   return Coming::read;
 }
@@ -122,6 +122,52 @@ TEST(LearntTest, WishesAreToldWhenTheyChange) {
   EXPECT_TRUE(Learnt::has_choice(128 << 10));
   EXPECT_FALSE(Learnt::has_choice((128 << 10) + 1));
   EXPECT_NE(Learnt::wish_for(kMiddle), Learnt::wish_for(kMiddle + 1));
+}
+
+// Of messages that follow each other, how many of `count` stream where a byte takes so many ticks by each way.
+int streamed(Learnt& learnt, int count, double reading, double ring, int64_t bytes) {
+  int streams = 0;
+  uint64_t now = 1000;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t fetched = now;  // before the one before it is here
+    if (learnt.streams(bytes)) {
+      ++streams;
+      now += static_cast<uint64_t>(ring * static_cast<double>(bytes));
+      learnt.run_was_streamed(fetched, now, bytes);
+    } else {
+      const auto ticks = static_cast<uint64_t>(reading * static_cast<double>(bytes));
+      now += ticks;
+      learnt.run_was_read(ticks, bytes);
+    }
+  }
+  return streams;
+}
+
+TEST(LearntTest, LongMessagesThatFollowEachOtherComeBySoonerWay) {
+  for (const int64_t bytes : {64 << 10, 512 << 10, 4 << 20}) {
+    Learnt by_reading(0.5, kNewMemory);
+    EXPECT_LT(streamed(by_reading, 1000, 0.1, 0.2, bytes), 40) << "until the first try, and now and then";
+    Learnt by_ring(0.5, kNewMemory);
+    EXPECT_GT(streamed(by_ring, 1000, 0.2, 0.1, bytes), 980);
+    Learnt alike(0.5, kNewMemory);
+    EXPECT_GT(streamed(alike, 1000, 0.1, 0.102, bytes), 980) << "a gain that is too small changes nothing";
+    // What it costs changes, as where the program sends fresh data from now on.
+    EXPECT_GT(streamed(by_reading, 2000, 0.3, 0.2, bytes), 1200);
+  }
+}
+
+TEST(LearntTest, AMessageThatIsFetchedLateTeachesNothing) {
+  Learnt learnt(0.5, kNewMemory);
+  uint64_t now = 1000;
+  for (int i = 0; i < 2000; ++i) {
+    now += 1000;  // nothing was under way
+    if (learnt.streams(kMiddle))
+      learnt.run_was_streamed(now, now + 100, kMiddle);
+    else
+      learnt.run_was_read(1, kMiddle);
+    now += 100;
+  }
+  EXPECT_TRUE(learnt.streams(kMiddle));
 }
 
 // ---- by process

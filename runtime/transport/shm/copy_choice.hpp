@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way the bytes of a message of middle length come sooner: through the ring, which both sides
-// copy at the same time, or out of the sender's memory, which the kernel copies once. Of data that
-// the sender has just written the second takes up to twice as long, since they lie in its own
-// cache; of data that both have seen already, half as long. The receiver finds out by the time that
-// they take.
+// Which way the bytes of a message come sooner: through a ring, which both sides copy at the same time, or out of the
+// sender's memory, which the kernel copies once. Of data that the sender has just written the second takes up to twice
+// as long, since they lie in its own cache; of data that both have seen already, half as long; and by how much depends
+// on the processor. The receiver finds out by the time that they take.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +15,8 @@ namespace tutti::transport {
 class CopyChoice {
  public:
   enum Way : uint8_t { reading, ring };
+  // `usual`: until something is known. `reading_factor`: what a read costs beyond what it takes.
+  CopyChoice(Way usual, double reading_factor) : reading_factor_(reading_factor), usual_(usual) {}
   // Of so many messages some in a row go the other way, to learn from; the first ones early. In a
   // row, since where messages go both ways at the same time each way is fast only if both go it.
   static constexpr unsigned kTryAnew = 256, kFirstTry = 8, kTries = 4;
@@ -32,6 +33,8 @@ class CopyChoice {
     if (costs_[other(usual_)].messages < kTries) return;
     if (total(other(usual_)) < total(usual_) * kLeastGain) usual_ = other(usual_);
   }
+  // Of the next message nothing can be learnt.
+  void pass() { ++messages_; }
   // A message came through the ring before its receive was there, and had to be copied once more:
   // it had better have stayed where it was. After a second one so does all until the next tries.
   void came_early() {
@@ -42,12 +45,6 @@ class CopyChoice {
 
  private:
   static constexpr double kLeastGain = 0.95;
-  // What comes later, too: what one core has read out of the other's reach costs the next who
-  // writes it. 64 KiB that two ranks have just written, exchange and read took as long to be read
-  // as through the ring, and with what comes before and after 12.6 and 7.2 us. (A read takes 0.5
-  // times as long where buffers are sent over and over, 1.4 times one way, 0.8 to 1.0 in an
-  // exchange.)
-  static constexpr double kReadCostsLater = 1.6;
   // Of the last few messages, in ticks of the time stamp counter a byte. The second least of them
   // counts: in some a core has been away, and at the first of a row the two directions go different
   // ways.
@@ -59,11 +56,12 @@ class CopyChoice {
     double last[kTries];
     std::ranges::copy(costs_[way].last, last);
     std::nth_element(last, last + 1, last + kTries);
-    return last[1] * (way == reading ? kReadCostsLater : 1);
+    return last[1] * (way == reading ? reading_factor_ : 1);
   }
   static Way other(Way way) { return way == reading ? ring : reading; }
 
-  Way usual_ = reading;
+  double reading_factor_;
+  Way usual_;
   unsigned messages_ = 0;
   bool is_early_ = false;  // the last one through the ring
   Cost costs_[2];

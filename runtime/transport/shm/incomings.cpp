@@ -80,7 +80,10 @@ void Incomings::fetch(Incoming& incoming, Fetch& fetch) {
   }
   const Coming way = coming(incoming);
   if (way == Coming::sent) return streams_.ask(incoming, 0);
-  if (way == Coming::streamed) return streams_.begin(incoming);
+  if (way == Coming::streamed) {
+    incoming.begun = cpu::ticks();
+    return streams_.begin(incoming);
+  }
   if (reading_.empty() && !incoming.among_others && both_copy_ && Learnt::has_choice(incoming.bytes))
     incoming.begun = cpu::ticks();
   incoming.joins = way == Coming::from_both_ends;
@@ -104,6 +107,9 @@ Coming Incomings::coming(Incoming& incoming) {
         return segment_.has_wide_rings() || streams_.may_borrow(from);
       case prompt:
         return from.learnt.is_prompt_for_one();
+      case gains:
+        incoming.in_run = true;
+        return from.learnt.streams(incoming.bytes);
       case readable:
         return incoming.address != 0 && from.memory.reach() == memory::Reach::kernel_copies;
       default:
@@ -113,7 +119,10 @@ Coming Incomings::coming(Incoming& incoming) {
 }
 
 void Incomings::finish(Incoming& incoming) {
-  if (incoming.streams) streams_.end(incoming);
+  if (incoming.streams) {
+    incoming.peer->learnt.run_was_streamed(incoming.begun, cpu::ticks(), incoming.bytes);
+    streams_.end(incoming);
+  }
   Fetch* fetch = incoming.fetch;
   give_back(incoming);
   if (fetch) fetch->fetched(*fetch, {});
@@ -124,11 +133,13 @@ Incomings::Read Incomings::read_on(Incoming& incoming) {
   if (incoming.joins) return join_on(incoming);
   const int64_t most = receiver_->takes_turns() ? kTurnPiece : kReadPiece;
   const int64_t length = std::min(most, incoming.bytes - incoming.arrived);
+  const uint64_t begun = incoming.in_run ? cpu::ticks() : 0;
   if (!read_piece(incoming, incoming.arrived, length)) {
     incoming.asked = incoming.arrived;
     streams_.ask(incoming, 0);
     return Read::done;
   }
+  if (incoming.in_run) incoming.reading += cpu::ticks() - begun;
   incoming.arrived += length;
   if (incoming.arrived < incoming.bytes) return Read::goes_on;
   finish_read(incoming);
@@ -161,7 +172,11 @@ void Incomings::wish(Peer& from) {
 }
 
 void Incomings::finish_read(Incoming& incoming) {
-  if (incoming.begun) learn_from_read(incoming);
+  if (incoming.in_run) {
+    if (incoming.asked == 0) incoming.peer->learnt.run_was_read(incoming.reading, incoming.bytes);  // all of it
+  } else if (incoming.begun) {
+    learn_from_read(incoming);
+  }
   outbox_.control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
   finish(incoming);
 }

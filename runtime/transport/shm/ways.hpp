@@ -55,8 +55,9 @@ enum Need : uint32_t {
   one_way = 1 << 8,       // I have announced nothing to the sender: messages do not go both ways
   large_ring = 1 << 9,    // there is a ring that carries more than reading does
   prompt = 1 << 10,       // the sender has not let me wait lately
-  far = 1 << 11,          // its copies into the ring are slow (learnt.hpp)
-  readable = 1 << 12,     // the kernel lets the receiver read the sender's memory where the message lies
+  gains = 1 << 11,        // and has sent such messages sooner through a ring than they could be read (learnt.hpp)
+  far = 1 << 12,          // its copies into the ring are slow (learnt.hpp)
+  readable = 1 << 13,     // the kernel lets the receiver read the sender's memory where the message lies
 };
 inline constexpr uint32_t kLastCondition = readable;
 
@@ -85,7 +86,7 @@ enum class Coming : uint8_t { streamed, from_both_ends, read, sent };
 inline constexpr Row<Coming> kComing[] = {
     // One message alone is over sooner when it is read; and where messages go both ways, both sides have enough to do
     // with reading.
-    {Length::none, Length::any, two_cores | awake | among_others | one_way | large_ring | prompt | readable,
+    {Length::none, Length::any, two_cores | awake | among_others | one_way | large_ring | prompt | gains | readable,
      Coming::streamed},
     // What the sender has written lies in its own cache: of shorter ones the receiver gains less by its help than it
     // loses when it reads them (64 KiB: 2.7 instead of 3.1 us; received and added up 8.8 instead of 4.4; Xeon).
