@@ -17,13 +17,11 @@ Error out_of_sync(fmt::format_string<Args...> format, Args&&... args) {
 
 // ---- operations
 
-Error Epochs::check_operation(int rank) const {
-  if (is_locked(rank)) return {};
+Error Epochs::check_unlocked_operation(int rank) const {
   if (started_) {
     if (std::ranges::binary_search(targets_, rank)) return {};
     return out_of_sync("rank {} is not in the group that MPI_Win_start was given (argument target_rank)", rank);
   }
-  if (fenced_ && locks_held_ == 0) return {};
   return out_of_sync(
       "no access epoch is open for rank {} of the window: MPI_Win_fence, MPI_Win_start, "
       "MPI_Win_lock or MPI_Win_lock_all comes first (argument target_rank)",
@@ -97,8 +95,7 @@ Error Epochs::check_unlock_all() const {
   return out_of_sync("MPI_Win_lock_all has not locked the window: it comes first (argument win)");
 }
 
-Error Epochs::check_flush(int rank) const {
-  if (rank == kAll ? is_passive() : is_locked(rank)) return {};
+Error Epochs::no_lock_to_flush(int rank) const {
   return rank == kAll ? out_of_sync(
                             "there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
                             "(argument win)")

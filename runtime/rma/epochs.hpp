@@ -22,7 +22,11 @@ class Epochs {
   // ---- operations
 
   // Whether one may be started at `rank`, and one with a request.
-  Error check_operation(int rank) const;
+  Error check_operation(int rank) const {
+    if (is_locked(rank) || (fenced_ && !started_ && locks_held_ == 0)) [[likely]]
+      return {};
+    return check_unlocked_operation(rank);
+  }
   Error check_request(int rank) const;
   // One that nothing refuses, and that has something to do, is about to start: if no other epoch is open, in
   // that of a fence.
@@ -82,7 +86,11 @@ class Epochs {
   void unlock_all() { all_ = Lock::none; }
 
   // A flush of `rank`, or kAll.
-  Error check_flush(int rank) const;
+  Error check_flush(int rank) const {
+    if (rank == kAll ? is_passive() : is_locked(rank)) [[likely]]
+      return {};
+    return no_lock_to_flush(rank);
+  }
   Error check_free() const;
 
   // ---- what is open
@@ -97,11 +105,13 @@ class Epochs {
     return lock ? *lock : Lock::none;
   }
   Lock lock_of_all() const { return all_; }
-  bool is_locked(int rank) const { return all_ != Lock::none || lock_of(rank) != Lock::none; }
+  bool is_locked(int rank) const { return all_ != Lock::none || (locks_held_ > 0 && lock_of(rank) != Lock::none); }
 
  private:
   bool is_passive() const { return locks_held_ > 0 || all_ != Lock::none; }
   Error check_no_access() const;
+  Error check_unlocked_operation(int rank) const;
+  Error no_lock_to_flush(int rank) const;
 
   bool fenced_ = false;      // after a fence that may begin an epoch
   bool fence_used_ = false;  // and there were operations in it

@@ -32,8 +32,11 @@ class TicketLock {
     exposed = before & kExposed;
     return {static_cast<uint32_t>(before >> 32), exclusive};
   }
+  // Alone: those before have entered and left, which who has left an exclusive lock says in two stores, of which the
+  // second is the one of `together_`.
   bool is_turn(const Ticket& ticket) const {
-    return (ticket.exclusive ? alone_ : together_).load(std::memory_order_acquire) == ticket.number;
+    return together_.load(std::memory_order_acquire) == ticket.number &&
+           (!ticket.exclusive || alone_.load(std::memory_order_acquire) == ticket.number);
   }
   // Once, when it is its turn: the next one may share.
   void enter(const Ticket& ticket) {
@@ -41,7 +44,13 @@ class TicketLock {
     if (!ticket.exclusive) together_.store(ticket.number + 1, std::memory_order_release);
   }
   void leave(const Ticket& ticket) {
-    if (ticket.exclusive) together_.fetch_add(1, std::memory_order_acq_rel);
+    if (ticket.exclusive) {
+      // Nobody else changes either: who comes next, to share or alone, waits for the second store. So the first one
+      // cannot undo the addition of one who shares behind this one, since that comes after both.
+      alone_.store(ticket.number + 1, std::memory_order_release);
+      together_.store(ticket.number + 1, std::memory_order_release);
+      return;
+    }
     // Those who share leave in any order: each addition hands on what the ones before have released.
     alone_.fetch_add(1, std::memory_order_acq_rel);
   }
@@ -68,8 +77,8 @@ class TicketLock {
  private:
   static constexpr uint64_t kOne = uint64_t{1} << 32, kExposed = 1;
   std::atomic<uint64_t> taken_;     // the upper half: tickets; the lowest bit: exposed
-  std::atomic<uint32_t> together_;  // the ticket that may enter to share
-  std::atomic<uint32_t> alone_;     // that may enter alone: as many as have left
+  std::atomic<uint32_t> together_;  // the ticket that may enter to share: all before have entered
+  std::atomic<uint32_t> alone_;     // as many as have left
 };
 
 // Who changes bytes of a part at this moment, so that each update fetches and folds as one: a lock for each stripe of

@@ -6,7 +6,7 @@ namespace tutti::rma {
 void WindowEnd::flush(int rank) {
   flush_locally(rank);
   if (rank == kAll) return origin_.begins_flush_of_all([this](int each) TUTTI_ENGINE_OWNED { messages_.flush(each); });
-  if (member(rank) < 0 && origin_.begins_flush(rank)) messages_.flush(rank);
+  if (!is_near(rank) && origin_.begins_flush(rank)) messages_.flush(rank);
 }
 
 void WindowEnd::post(int rank) {

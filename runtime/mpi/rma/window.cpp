@@ -83,10 +83,9 @@ bool Window::watch(int rank, WatchFunction watcher, void* state) {
   return true;
 }
 
-void Window::drop_in_use(int rank) {
-  if (in_use.empty() && watchers.empty()) return;
+void Window::drop_those(int rank) {
   if (rank == rma::kAll) {
-    for (int r = 0; r < size(); ++r) drop_in_use(r);
+    for (int r = 0; r < size(); ++r) drop_those(r);
     return;
   }
   if (!watchers.empty()) watchers[static_cast<size_t>(rank)].tell(true);

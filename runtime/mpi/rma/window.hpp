@@ -73,7 +73,10 @@ class Window final : public HasErrhandler {
     std::deque<std::weak_ptr<InUse>> of_requests;
   };
   std::vector<InUseAt> in_use;
-  void drop_in_use(int rank) TUTTI_ENGINE_OWNED;  // rma::kAll: of all
+  void drop_in_use(int rank) TUTTI_ENGINE_OWNED {  // rma::kAll: of all
+    if (!in_use.empty() || !watchers.empty()) [[unlikely]]
+      drop_those(rank);
+  }
 
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
   // locally complete. False: they are so already, and nothing will be told.
@@ -93,6 +96,9 @@ class Window final : public HasErrhandler {
   AttributeSet attributes{KeyKind::win};
   std::vector<Info::Entry> hints;  // those that Tutti knows of
   MPI_Win handle = MPI_WIN_NULL;
+
+ private:
+  void drop_those(int rank) TUTTI_ENGINE_OWNED;
 };
 
 // Hints of `info` that are known; the others are ignored (12.2.1).

@@ -107,11 +107,13 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 // The others' progress completes these, which needs no call of theirs.
 void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
-  protocol.flush(rank);
-  if (protocol.is_near(rank))
+  if (protocol.is_near(rank)) [[likely]] {
+    protocol.flush_locally(rank);
     win.comm->engine().over_at_once();
-  else
+  } else {
+    protocol.flush(rank);
     win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); });
+  }
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed(rank);

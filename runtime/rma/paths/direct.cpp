@@ -10,8 +10,8 @@
 namespace tutti::rma {
 namespace {
 
-bool are_consecutive(const std::vector<int>& ranks) {
-  return ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size());
+unsigned consecutive(const std::vector<int>& ranks) {
+  return ranks.back() - ranks.front() + 1 == static_cast<int>(ranks.size()) ? static_cast<unsigned>(ranks.size()) : 0;
 }
 
 void copy(const Payload& from, const Payload& to) {
@@ -25,13 +25,14 @@ DirectPath::DirectPath(NodeParts parts, engine::Engine& engine, const Arithmetic
                        TargetSide& target)
     : parts_(std::move(parts)),
       words_(parts_.words, static_cast<int>(parts_.ranks.size())),
-      consecutive_(are_consecutive(parts_.ranks)),
+      first_(parts_.ranks.front()),
+      consecutive_(consecutive(parts_.ranks)),
       engine_(engine),
       arithmetic_(arithmetic),
       origin_(origin),
       target_(target),
       taken_(parts_.ranks.size()) {
-  if (!consecutive_)
+  if (consecutive_ == 0)
     for (size_t i = 0; i < parts_.ranks.size(); ++i) places_.set(parts_.ranks[i], static_cast<int>(i));
   target.set_lock(*this);
   target.memory().set_guard(words_.stripes(me()));

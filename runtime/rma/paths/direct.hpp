@@ -55,9 +55,9 @@ class DirectPath final : public CommonLock, private engine::Poller {
 
   // The place of a rank, by which it is called below; -1: it is not here.
   int member(int rank) const {
-    if (consecutive_) [[likely]] {
-      const int place = rank - parts_.ranks.front();
-      return static_cast<unsigned>(place) < parts_.ranks.size() ? place : -1;
+    if (consecutive_ > 0) [[likely]] {
+      const int place = rank - first_;
+      return static_cast<unsigned>(place) < consecutive_ ? place : -1;
     }
     const int* const place = places_.find(rank);
     return place ? *place : -1;
@@ -170,8 +170,9 @@ class DirectPath final : public CommonLock, private engine::Poller {
 
   const NodeParts parts_;
   const NodeWords words_;
-  const bool consecutive_;
-  ByProcess<int> places_;  // unless they are consecutive
+  const int first_;             // of the ranks
+  const unsigned consecutive_;  // so many ranks follow it, and itself; 0: there are gaps between them
+  ByProcess<int> places_;       // where there are
   engine::Engine& engine_;
   const Arithmetic& arithmetic_;
   OriginSide& origin_;
