@@ -242,22 +242,32 @@ std::shared_ptr<const Selection> Selection::shipped() {
   return shipped;
 }
 
+const Selection::Rule* Selection::rule_for(const Shape& shape) const {
+  for (const Rule& rule : rules_) {
+    if (!matches(rule, shape)) continue;
+    const std::string_view why = objection(*rule.algorithm, shape);
+    if (why.empty()) return &rule;
+    // (One rank alone needs no algorithm at all.)
+    if (shape.size > 1 && !rule.refused.exchange(true, std::memory_order_relaxed))
+      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", place_of(rule), name_of(shape.kind),
+          rule.algorithm->name, why);
+  }
+  return nullptr;
+}
+
 const Algorithm& Selection::choose(const Shape& shape) const {
   if (shape.first_side > 0) {
     const Algorithm* const between = row_of(shape.kind).between;
     TUTTI_INVARIANT(between, "a collective of one group runs between two");
     return *between;
   }
-  for (const Rule& rule : rules_) {
-    if (!matches(rule, shape)) continue;
-    const std::string_view why = objection(*rule.algorithm, shape);
-    if (why.empty()) return *rule.algorithm;
-    // (One rank alone needs no algorithm at all.)
-    if (shape.size > 1 && !rule.refused.exchange(true, std::memory_order_relaxed))
-      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", place_of(rule), name_of(shape.kind),
-          rule.algorithm->name, why);
-  }
-  return algorithms(shape.kind).front();
+  const Rule* const rule = rule_for(shape);
+  return rule ? *rule->algorithm : algorithms(shape.kind).front();
+}
+
+std::string Selection::chosen_by(const Shape& shape) const {
+  const Rule* const rule = shape.first_side > 0 ? nullptr : rule_for(shape);
+  return rule ? place_of(*rule) : "";
 }
 
 }  // namespace tutti::coll

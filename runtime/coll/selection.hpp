@@ -62,6 +62,8 @@ class Selection {
   // Never fails: a rule whose algorithm cannot serve the call is passed over (and that is logged
   // once), and without a rule the collective's first algorithm serves.
   const Algorithm& choose(const Shape& shape) const;
+  // Where the rule stands by which choose() chooses, as "file:line"; empty: there is none.
+  std::string chosen_by(const Shape& shape) const;
 
  private:
   struct Rule {
@@ -75,6 +77,7 @@ class Selection {
   Error add(std::string_view text, std::string_view source, char separator);
   std::string place_of(const Rule& rule) const;  // "file:line"
   bool matches(const Rule& rule, const Shape& shape) const;
+  const Rule* rule_for(const Shape& shape) const;  // of one group; nullptr: there is none
 
   // Each process has some hundred rules, which are kept densely.
   std::deque<Rule> rules_;

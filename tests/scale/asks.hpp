@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "model.hpp"
+#include "model/costs.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 
 inline std::vector<Ask> asks(int ranks) {
   using enum coll::Collective;
@@ -31,4 +31,4 @@ inline std::vector<Ask> asks(int ranks) {
           {reduce_scatter_block, block}};
 }
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

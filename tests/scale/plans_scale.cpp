@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints what collective calls take with up to a million ranks, by the model of model.hpp: time, the least that it can
+// Prints what collective calls take with up to a million ranks, by the model of runtime/model: time, the least that it can
 // be, steps, and the memory of plans. Without arguments all tables; else: RANKS RANKS_A_NODE [COLLECTIVE [BYTES]]. By
 // the rules in the file TUTTI_COLLECTIVES_RULES in place of the shipped ones, as in a job.
 #include <fmt/format.h>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "asks.hpp"
-#include "simulation.hpp"
+#include "model/simulation.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 namespace {
 
 void print_head() {
@@ -59,11 +59,11 @@ int print_tables() {
 }
 
 }  // namespace
-}  // namespace tutti::scale
+}  // namespace tutti::model
 
 int main(int argc, char** argv) {
   using namespace tutti;
-  using namespace tutti::scale;
+  using namespace tutti::model;
   if (argc < 3) return print_tables();
   const Job job{std::atoi(argv[1]), std::atoi(argv[2])};
   print_head();

@@ -35,6 +35,8 @@ MAY_INCLUDE = {
     "launcher/daemons": [*DATA, "launcher/node"],
     "launcher/family": [*DATA, "launcher/daemons"],
     "launcher/ask": ASK,
+    # A program of its own, which has the library's plans.
+    "launcher/plan": ["model", *PLANS],
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
             "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",
             "mpi/survival", *LIFE],
@@ -62,6 +64,8 @@ MAY_INCLUDE = {
     "runtime/io": LIFE,
     "runtime/io/testing": ["io", *LIFE],
     "runtime/coll": PLANS,
+    # What plans take on machines that are not here: as they are made, bound and cut into rounds.
+    "runtime/model": EXEC,
     # exec/ holds what all executions have (execution.hpp), and what makes one of either kind (preparation.hpp).
     "runtime/exec": ["exec/program", "exec/graph", *EXEC],
     "runtime/exec/program": EXEC,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs the plans of a call on made-up nodes, at a clock of its own: the plans that the rules as shipped choose, made by
-// the functions that a job calls, and timed by the costs of model.hpp. Moves no data: whether plans are right is shown
+// the functions that a job calls, and timed by the costs of costs.hpp. Moves no data: whether plans are right is shown
 // by tests/coll.
 //
 // Where all nodes do the same, one of them stands for all. What a rank of it receives from another node is what some
@@ -11,12 +11,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "coll/selection.hpp"
-#include "model.hpp"
+#include "model/costs.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 
 enum class Ranks : uint8_t {
   all,         // one by one
@@ -54,9 +55,23 @@ class Calls {
   int64_t small_slot_ = 0, large_slot_ = 0, large_windows_ = 0;
 };
 
-Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules, Ranks ranks);
+// A step that is over. Seconds since the call began, at all ranks at once.
+struct Moment {
+  int rank = 0;
+  uint32_t step = 0;  // of its plan
+  coll::Step::Kind kind = coll::Step::Kind::join;
+  int32_t peer = -1, slot = 0;
+  int64_t bytes = 0;
+  double from = 0;  // when the steps that it waits for are over
+  double over = 0;
+};
+using Recorder = std::function<void(const Moment&)>;
+
+// `recorder`: hears of each step that is done, of the ranks whose plans are run.
+Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules, Ranks ranks,
+                 const Recorder& recorder = {});
 // By one node, if nodes do the same; else all ranks.
 Outcome simulate(const Costs& costs, const Job& job, const Ask& ask,
                  const coll::Selection& rules = *coll::Selection::shipped());
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

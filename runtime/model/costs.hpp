@@ -8,7 +8,7 @@
 
 #include "coll/collective.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 
 struct Costs {
   // Between nodes (Alexandrov and others 1995). A node has one card, which carries bytes both ways at once.
@@ -49,4 +49,4 @@ struct Bound {
 };
 Bound bound_of(const Costs& costs, const Job& job, const Ask& ask);
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

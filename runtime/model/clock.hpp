@@ -6,7 +6,7 @@
 #include <queue>
 #include <vector>
 
-namespace tutti::scale {
+namespace tutti::model {
 
 template <class Event>
 class Clock {
@@ -35,4 +35,4 @@ class Clock {
   double now_ = 0;
 };
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

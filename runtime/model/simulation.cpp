@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "simulation.hpp"
+#include "model/simulation.hpp"
 
 #include <fmt/format.h>
 
@@ -7,19 +7,19 @@
 #include <unordered_map>
 #include <utility>
 
-#include "clock.hpp"
-#include "plans_in_short.hpp"
+#include "model/clock.hpp"
+#include "model/plans_in_short.hpp"
 #include "transport/shared/area.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 namespace {
 
 using Kind = coll::Step::Kind;
 
 class Machine {
  public:
-  Machine(const Costs& costs, const Job& job, std::vector<ShortPlan> plans, Ranks ranks)
-      : costs_(costs), job_(job), plans_(std::move(plans)), ranks_(ranks) {
+  Machine(const Costs& costs, const Job& job, std::vector<ShortPlan> plans, Ranks ranks, const Recorder& recorder)
+      : costs_(costs), job_(job), plans_(std::move(plans)), ranks_(ranks), recorder_(recorder) {
     const size_t nodes = ranks == Ranks::all ? static_cast<size_t>(job.nodes()) : 1;
     cores_.resize(plans_.size());
     cards_.resize(nodes);
@@ -275,6 +275,10 @@ class Machine {
     --left_;
     end_ = std::max(end_, over);
     ShortPlan& plan = plans_[static_cast<size_t>(e.member)];
+    if (recorder_) {
+      const ShortStep& done = plan.steps[e.step];
+      recorder_({plan.rank, e.step, done.kind, done.peer, done.slot, done.bytes, done.from, over});
+    }
     for (uint32_t f = plan.steps[e.step].first_follower; f < plan.steps[e.step + 1].first_follower; ++f) {
       ShortStep& follower = plan.steps[plan.followers[f]];
       follower.from = std::max(follower.from, over);
@@ -286,6 +290,7 @@ class Machine {
   const Job job_;
   std::vector<ShortPlan> plans_;
   const Ranks ranks_;
+  const Recorder& recorder_;
   std::vector<double> cores_;  // by plan: busy until then
   std::vector<Card> cards_;    // by node
   std::vector<std::vector<Round>> rounds_;
@@ -298,12 +303,13 @@ class Machine {
 
 }  // namespace
 
-Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules, Ranks ranks) {
+Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules, Ranks ranks,
+                 const Recorder& recorder) {
   Outcome outcome;
   outcome.ranks = ranks;
   const Calls calls(job, ask);
   std::vector<ShortPlan> plans = plans_in_short(calls, rules, ranks == Ranks::of_one_node, outcome);
-  if (outcome.why.empty()) Machine(costs, job, std::move(plans), ranks).run(outcome);
+  if (outcome.why.empty()) Machine(costs, job, std::move(plans), ranks, recorder).run(outcome);
   return outcome;
 }
 
@@ -314,4 +320,4 @@ Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll:
   return simulate(costs, job, ask, rules, Ranks::all);
 }
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

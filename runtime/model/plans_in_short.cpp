@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plans_in_short.hpp"
+#include "model/plans_in_short.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "exec/binding.hpp"
 #include "transport/shared/area.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 
 using coll::Buf;
 using coll::Plan;
@@ -199,4 +199,4 @@ std::vector<ShortPlan> plans_in_short(const Calls& calls, const coll::Selection&
   return plans;
 }
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

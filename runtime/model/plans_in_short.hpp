@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulation.hpp"
+#include "model/simulation.hpp"
 
-namespace tutti::scale {
+namespace tutti::model {
 
 struct ShortStep {
   using Kind = coll::Step::Kind;
@@ -41,4 +41,4 @@ inline constexpr int64_t kMostSteps = 60'000'000;
 std::vector<ShortPlan> plans_in_short(const Calls& calls, const coll::Selection& rules, bool one_node,
                                       Outcome& outcome);
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

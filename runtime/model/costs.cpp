@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "model.hpp"
+#include "model/costs.hpp"
 
 #include <algorithm>
 #include <bit>
 
-namespace tutti::scale {
+namespace tutti::model {
 
 double Bound::seconds() const {
   return std::max({rounds, card, core});
@@ -66,4 +66,4 @@ Bound bound_of(const Costs& costs, const Job& job, const Ask& ask) {
   return bound;
 }
 
-}  // namespace tutti::scale
+}  // namespace tutti::model

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tutti-plan COLLECTIVE …: the plan that a collective call would run, as text and as a picture, with its time by the
+// model of runtime/model; see kHelp. In libexec, for `tutti plan`: plans belong to the library, which the launcher does
+// without.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "base/nearest.hpp"
+#include "coll/algorithm.hpp"
+#include "coll/selection.hpp"
+#include "model/drawing.hpp"
+#include "model/simulation.hpp"
+
+namespace tutti {
+namespace {
+
+using coll::Collective;
+using coll::Selection;
+using model::bytes_text;
+using model::Moment;
+using model::time_text;
+
+constexpr const char* kHelp =
+    "Usage: tutti plan COLLECTIVE --ranks N [--nodes M] [--bytes B]\n"
+    "                  [--algorithm NAME | --compare] [--rank R] [--svg FILE]\n"
+    "Prints what one rank does in a collective call (allreduce, bcast, ...), step by step, which rule\n"
+    "has chosen that, and how long it takes by a model of a machine. No job is started.\n"
+    "  --ranks N         of the communicator\n"
+    "  --nodes M         on which they are, equally many on each; default 1\n"
+    "  --bytes B         of the vector of bcast, reduce, allreduce, scan and exscan; of the block of one\n"
+    "                    rank for all others; also 64k, 16m; default 8\n"
+    "  --algorithm NAME  that one, not the one that the rules choose\n"
+    "  --compare         all algorithms of the collective, the fastest first\n"
+    "  --rank R          whose steps are printed; default 0\n"
+    "  --svg FILE        a picture of all ranks: time across, ranks down\n"
+    "Rules of your own count as in a job: the settings collectives.rules and collectives.override.\n"
+    "The model's figures are those of docs/scale.md: it ranks algorithms, and foretells no microseconds.\n";
+
+constexpr int kMostRanks = 1 << 24;
+constexpr size_t kMostSteps = 400;  // that are printed
+
+// All of whose blocks are equally long here.
+constexpr Collective kOffered[] = {Collective::barrier,
+                                   Collective::bcast,
+                                   Collective::gather,
+                                   Collective::scatter,
+                                   Collective::allgather,
+                                   Collective::allgatherv,
+                                   Collective::alltoall,
+                                   Collective::reduce,
+                                   Collective::allreduce,
+                                   Collective::scan,
+                                   Collective::exscan,
+                                   Collective::reduce_scatter,
+                                   Collective::reduce_scatter_block};
+
+struct Question {
+  model::Job job;
+  model::Ask ask;
+  std::string algorithm, svg;
+  bool compares = false;
+  int rank = 0;
+};
+
+template <class... Args>
+std::nullopt_t refuse(fmt::format_string<Args...> format, Args&&... args) {
+  say(Level::error, format, std::forward<Args>(args)...);
+  return std::nullopt;
+}
+
+// With k, m or g behind it.
+std::optional<int64_t> number_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  if (error != std::errc() || value < 0 || unit.size() > 1) return std::nullopt;
+  constexpr std::string_view kUnits = "kmg";
+  if (unit.empty()) return value;
+  const size_t at = kUnits.find(static_cast<char>(unit[0] | 0x20));
+  if (at == kUnits.npos || value > INT64_MAX >> 10 * (at + 1)) return std::nullopt;
+  return value << 10 * (at + 1);
+}
+
+std::optional<Collective> offered(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Collective kind : kOffered) {
+    if (coll::name_of(kind) == name) return kind;
+    names.push_back(coll::name_of(kind));
+  }
+  const std::string meant = did_you_mean(name, names);
+  return refuse("there is no plan to show of a collective '{}'{}", name,
+                meant.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : meant);
+}
+
+// The options behind the collective's name, by name.
+std::optional<std::map<std::string_view, std::string_view>> options_of(const std::vector<std::string_view>& words) {
+  constexpr std::string_view kOptions[] = {"--ranks",   "--nodes", "--bytes", "--algorithm",
+                                           "--compare", "--rank",  "--svg"};
+  std::map<std::string_view, std::string_view> given;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string_view name = words[i].substr(0, words[i].find('='));
+    if (!std::ranges::count(kOptions, name))
+      return refuse("tutti plan has no option '{}'{}", words[i], did_you_mean(name, kOptions));
+    if (given.contains(name)) return refuse("{} is given twice", name);
+    if (name == "--compare") {
+      if (name != words[i]) return refuse("--compare takes no value, and not '{}'", words[i]);
+      given[name] = "";
+    } else if (name != words[i]) {
+      given[name] = words[i].substr(name.size() + 1);
+    } else if (i + 1 < words.size()) {
+      given[name] = words[++i];
+    } else {
+      return refuse("{} wants a value", name);
+    }
+  }
+  return given;
+}
+
+std::optional<Question> question_of(const std::vector<std::string_view>& words) {
+  Question out;
+  const std::optional<Collective> kind = offered(words[0]);
+  if (!kind) return std::nullopt;
+  const auto given = options_of(words);
+  if (!given) return std::nullopt;
+  const auto number = [&](std::string_view name, int64_t fallback, int64_t least,
+                          int64_t most) -> std::optional<int64_t> {
+    const auto at = given->find(name);
+    if (at == given->end()) return fallback;
+    const std::optional<int64_t> value = number_of(at->second);
+    if (!value || *value < least || *value > most)
+      return refuse("{} wants a number from {} to {}, not '{}'", name, least, most, at->second);
+    return value;
+  };
+  if (!given->contains("--ranks")) return refuse("how many ranks? tutti plan {} --ranks 8", words[0]);
+  const auto ranks = number("--ranks", 1, 1, kMostRanks);
+  if (!ranks) return std::nullopt;
+  const auto nodes = number("--nodes", 1, 1, *ranks);
+  const auto bytes = number("--bytes", 8, 0, int64_t{1} << 40);
+  const auto rank = number("--rank", 0, 0, *ranks - 1);
+  if (!nodes || !bytes || !rank) return std::nullopt;
+  out.job = {static_cast<int>(*ranks), static_cast<int>((*ranks + *nodes - 1) / *nodes)};
+  out.ask = {*kind, *kind == Collective::barrier ? 0 : *bytes};
+  out.rank = static_cast<int>(*rank);
+  out.compares = given->contains("--compare");
+  if (const auto at = given->find("--algorithm"); at != given->end()) out.algorithm = at->second;
+  if (const auto at = given->find("--svg"); at != given->end()) out.svg = at->second;
+  if (coll::row_of(*kind).reduces && out.ask.bytes % 8 != 0)
+    return refuse("a reduction is of elements of 8 bytes here: --bytes {} is no multiple", out.ask.bytes);
+  if (out.compares && (!out.algorithm.empty() || !out.svg.empty()))
+    return refuse("--compare shows all algorithms in a table: without --algorithm and --svg");
+  if (!out.svg.empty() && out.job.ranks > model::kMostRanksDrawn)
+    return refuse("a picture of {} ranks shows nothing: up to {}", out.job.ranks, model::kMostRanksDrawn);
+  return out;
+}
+
+// ---- the call
+
+class Call {
+ public:
+  explicit Call(const Question& question)
+      : question_(question),
+        calls_(question.job, question.ask),
+        nodes_(NodeLayout(places(question.job), 0).seen_by(question.rank)),
+        shape_(calls_.shape(question.rank, nodes_)) {}
+  Call(const Call&) = delete;
+
+  const coll::Shape& shape() const { return shape_; }
+  const NodeLayout& nodes() const { return nodes_; }
+
+ private:
+  static std::vector<int> places(const model::Job& job) {
+    std::vector<int> all(static_cast<size_t>(job.ranks));
+    for (int r = 0; r < job.ranks; ++r) all[static_cast<size_t>(r)] = r / job.node_ranks;
+    return all;
+  }
+  const Question& question_;
+  const model::Calls calls_;
+  const NodeLayout nodes_;
+  const coll::Shape shape_;
+};
+
+std::string call_text(const Question& question) {
+  std::string text(coll::name_of(question.ask.kind));
+  if (question.ask.kind != Collective::barrier) text += " of " + bytes_text(question.ask.bytes);
+  text += fmt::format(" on {} rank{}", question.job.ranks, question.job.ranks == 1 ? "" : "s");
+  if (question.job.nodes() > 1) text += fmt::format(", {} nodes of {}", question.job.nodes(), question.job.node_ranks);
+  return text;
+}
+
+std::shared_ptr<const Selection> rules_with(std::string_view only) {
+  if (!only.empty()) {
+    auto parsed = Selection::parse(only, "--algorithm");
+    return parsed ? *parsed : nullptr;
+  }
+  const Result<Config> config = Config::load();
+  if (!config) return say(Level::error, "{}", config.error().message()), nullptr;
+  auto loaded = Selection::load(std::string(config->text("collectives.override")),
+                                std::string(config->text("collectives.rules")));
+  if (!loaded) return say(Level::error, "{}", loaded.error().message()), nullptr;
+  return *loaded;
+}
+
+void print_outcome(const Question& question, const model::Outcome& outcome) {
+  const model::Bound bound = model::bound_of({}, question.job, question.ask);
+  if (!outcome.whole) {
+    fmt::print("time: not known: {}\n", outcome.why);
+  } else {
+    const double least = bound.seconds();
+    fmt::print("time by the model: {}", time_text(outcome.seconds));
+    if (least > 0)
+      fmt::print("; no plan takes less than {} ({})", time_text(least),
+                 least == bound.rounds ? "its rounds"
+                 : least == bound.card ? "bytes through a node's card"
+                                       : "bytes through a core");
+    fmt::print("\n");
+  }
+  if (question.job.nodes() > 1 && outcome.whole)
+    fmt::print("a node sends {} message{}, {}\n", outcome.card_messages, outcome.card_messages == 1 ? "" : "s",
+               bytes_text(outcome.card_bytes));
+}
+
+bool write_picture(const Question& question, const std::string& algorithm, std::vector<Moment> moments) {
+  if (moments.size() > model::kMostStepsDrawn) {
+    say(Level::error, "a picture of {} steps shows nothing: up to {}; try fewer ranks", moments.size(),
+        model::kMostStepsDrawn);
+    return false;
+  }
+  const std::string page =
+      model::drawing_of(question.job, std::move(moments), fmt::format("{}: {}", call_text(question), algorithm));
+  std::FILE* const file = std::fopen(question.svg.c_str(), "w");
+  const bool written = file && std::fwrite(page.data(), 1, page.size(), file) == page.size();
+  const int why = errno;
+  if ((file && std::fclose(file) != 0) || !written) {
+    say(Level::error, "cannot write {}: {}", question.svg, std::strerror(written ? errno : why));
+    if (file) ::unlink(question.svg.c_str());
+    return false;
+  }
+  fmt::print("picture: {}\n", question.svg);
+  return true;
+}
+
+void print_steps(const coll::Plan& plan, const Question& question, const std::vector<Moment>& moments) {
+  fmt::print("\nrank {}{}:\n", question.rank, plan.steps.empty() ? " does nothing" : "");
+  std::map<uint32_t, const Moment*> of;  // by step
+  for (const Moment& moment : moments)
+    if (moment.rank == question.rank) of[moment.step] = &moment;
+  if (!plan.steps.empty()) fmt::print("{:>10} {:>10}  step\n", of.empty() ? "" : "from us", of.empty() ? "" : "to us");
+  std::string_view rest;
+  const std::string text = to_string(plan);
+  rest = text;
+  for (uint32_t i = 0; !rest.empty(); ++i) {
+    if (i == kMostSteps) {
+      fmt::print("... and {} more\n", plan.steps.size() - i);
+      break;
+    }
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(line.size() + 1);
+    const auto at = of.find(i);
+    if (at == of.end())
+      fmt::print("{:>10} {:>10} {}\n", "", "", line);
+    else
+      fmt::print("{:>10.2f} {:>10.2f} {}\n", at->second->from * 1e6, at->second->over * 1e6, line);
+  }
+}
+
+int show(const Question& question) {
+  const Call call(question);
+  std::string only;
+  if (!question.algorithm.empty()) {
+    std::vector<std::string_view> names;
+    const coll::Algorithm* named = nullptr;
+    for (const coll::Algorithm& each : coll::algorithms(question.ask.kind)) {
+      names.push_back(each.name);
+      if (each.name == question.algorithm) named = &each;
+    }
+    if (!named) {
+      say(Level::error, "{} has no algorithm '{}'{}; there are {}", coll::name_of(question.ask.kind),
+          question.algorithm, did_you_mean(question.algorithm, names), fmt::join(names, ", "));
+      return 2;
+    }
+    if (const std::string_view why = objection(*named, call.shape()); !why.empty()) {
+      say(Level::error, "{} cannot serve {}: {}", named->name, call_text(question), why);
+      return 2;
+    }
+    only = fmt::format("{} {}", coll::name_of(question.ask.kind), named->name);
+  }
+  const std::shared_ptr<const Selection> rules = rules_with(only);
+  if (!rules) return 2;
+  const coll::Algorithm& algorithm = rules->choose(call.shape());
+  const std::string place = only.empty() ? rules->chosen_by(call.shape()) : "";
+  fmt::print("{}\n", call_text(question));
+  fmt::print("algorithm: {} ({}){}\n", algorithm.name, algorithm.when,
+             place.empty() ? "" : fmt::format(", by {}", place));
+  coll::Shape shape = call.shape();
+  shape.rules = rules.get();
+  const coll::Plan plan = algorithm.build(shape);
+  std::vector<Moment> moments;
+  const bool all = question.job.ranks <= model::kMostRanksDrawn;
+  const model::Outcome outcome = all ? model::simulate({}, question.job, question.ask, *rules, model::Ranks::all,
+                                                       [&](const Moment& moment) {
+                                                         if (!question.svg.empty() || moment.rank == question.rank)
+                                                           moments.push_back(moment);
+                                                       })
+                                     : model::simulate({}, question.job, question.ask, *rules);
+  print_outcome(question, outcome);
+  fmt::print("longest plan: {} step{}, {}; scratch {}\n", outcome.steps, outcome.steps == 1 ? "" : "s",
+             bytes_text(outcome.plan_bytes), bytes_text(outcome.scratch_bytes));
+  const bool drawn = question.svg.empty() || write_picture(question, std::string(algorithm.name), moments);
+  print_steps(plan, question, moments);
+  return drawn ? 0 : 1;
+}
+
+int compare(const Question& question) {
+  const Call call(question);
+  struct Row {
+    std::string_view name, why;
+    model::Outcome outcome;
+  };
+  std::vector<Row> rows;
+  for (const coll::Algorithm& each : coll::algorithms(question.ask.kind)) {
+    Row row{.name = each.name, .why = objection(each, call.shape()), .outcome = {}};
+    if (row.why.empty())
+      if (const auto rules = rules_with(fmt::format("{} {}", coll::name_of(question.ask.kind), each.name)))
+        row.outcome = model::simulate({}, question.job, question.ask, *rules);
+    rows.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(rows, {}, [](const Row& row) {
+    return std::pair(!row.outcome.whole, row.outcome.whole ? row.outcome.seconds : 0);
+  });
+  const std::shared_ptr<const Selection> rules = rules_with("");
+  if (!rules) return 2;
+  const std::string_view chosen = rules->choose(call.shape()).name;
+  const double least = model::bound_of({}, question.job, question.ask).seconds();
+  fmt::print("{}\n{:<24} {:>10} {:>7} {:>9} {:>10} {:>10}\n", call_text(question), "algorithm", "us", "/bound", "steps",
+             "plan", "scratch");
+  for (const Row& row : rows) {
+    const std::string name = fmt::format("{}{}", row.name, row.name == chosen ? " (rules)" : "");
+    if (!row.why.empty())
+      fmt::print("{:<24} {}\n", name, row.why);
+    else if (!row.outcome.whole)
+      fmt::print("{:<24} {}\n", name, row.outcome.why);
+    else
+      fmt::print("{:<24} {:>10.2f} {:>7} {:>9} {:>10} {:>10}\n", name, row.outcome.seconds * 1e6,
+                 least > 0 ? fmt::format("{:.2f}", row.outcome.seconds / least) : "", row.outcome.steps,
+                 bytes_text(row.outcome.plan_bytes), bytes_text(row.outcome.scratch_bytes));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tutti
+
+int main(int argc, char** argv) {
+  using namespace tutti;
+  const std::vector<std::string_view> words(argv + (argc > 0), argv + argc);
+  if (words.empty() || std::ranges::count(words, "--help") || std::ranges::count(words, "-h")) {
+    std::fputs(kHelp, stdout);
+    return words.empty() ? 2 : 0;
+  }
+  const std::optional<Question> question = question_of(words);
+  if (!question) return 2;
+  const int code = question->compares ? compare(*question) : show(*question);
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  say(Level::error, "cannot write standard output: {}", std::strerror(errno));
+  return 1;
+}
