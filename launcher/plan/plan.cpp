@@ -3,6 +3,7 @@
 // model of runtime/model; see kHelp. In libexec, for `tutti plan`: plans belong to the library, which the launcher does
 // without.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -201,17 +202,21 @@ std::string call_text(const Question& question) {
   return text;
 }
 
-std::shared_ptr<const Selection> rules_with(std::string_view only) {
-  if (!only.empty()) {
-    auto parsed = Selection::parse(only, "--algorithm");
-    return parsed ? *parsed : nullptr;
-  }
+// Those of a job, with a rule in front of them; nullptr: it is said why not.
+std::shared_ptr<const Selection> rules_with(const std::string& first) {
   const Result<Config> config = Config::load();
   if (!config) return say(Level::error, "{}", config.error().message()), nullptr;
-  auto loaded = Selection::load(std::string(config->text("collectives.override")),
+  const std::string_view own = config->text("collectives.override");
+  auto loaded = Selection::load(first.empty() ? std::string(own) : fmt::format("{};{}", first, own),
                                 std::string(config->text("collectives.rules")));
   if (!loaded) return say(Level::error, "{}", loaded.error().message()), nullptr;
   return *loaded;
+}
+
+// Of the whole call alone, not of the parts on a node of which it may be put together.
+std::string rule_of(const Question& question, std::string_view algorithm) {
+  return fmt::format("{} ranks={} nodes={} {}", coll::name_of(question.ask.kind), question.job.ranks,
+                     question.job.nodes(), algorithm);
 }
 
 void print_outcome(const Question& question, const model::Outcome& outcome) {
@@ -242,11 +247,16 @@ bool write_picture(const Question& question, const std::string& algorithm, std::
   const std::string page =
       model::drawing_of(question.job, std::move(moments), fmt::format("{}: {}", call_text(question), algorithm));
   std::FILE* const file = std::fopen(question.svg.c_str(), "w");
-  const bool written = file && std::fwrite(page.data(), 1, page.size(), file) == page.size();
-  const int why = errno;
-  if ((file && std::fclose(file) != 0) || !written) {
-    say(Level::error, "cannot write {}: {}", question.svg, std::strerror(written ? errno : why));
-    if (file) ::unlink(question.svg.c_str());
+  bool written = file && std::fwrite(page.data(), 1, page.size(), file) == page.size();
+  int why = errno;
+  if (file && std::fclose(file) != 0) {
+    if (written) why = errno;
+    written = false;
+  }
+  if (!written) {
+    say(Level::error, "cannot write {}: {}", question.svg, std::strerror(why));
+    struct stat what;
+    if (file && ::stat(question.svg.c_str(), &what) == 0 && S_ISREG(what.st_mode)) ::unlink(question.svg.c_str());
     return false;
   }
   fmt::print("picture: {}\n", question.svg);
@@ -296,7 +306,7 @@ int show(const Question& question) {
       say(Level::error, "{} cannot serve {}: {}", named->name, call_text(question), why);
       return 2;
     }
-    only = fmt::format("{} {}", coll::name_of(question.ask.kind), named->name);
+    only = rule_of(question, named->name);
   }
   const std::shared_ptr<const Selection> rules = rules_with(only);
   if (!rules) return 2;
@@ -309,13 +319,14 @@ int show(const Question& question) {
   shape.rules = rules.get();
   const coll::Plan plan = algorithm.build(shape);
   std::vector<Moment> moments;
-  const bool all = question.job.ranks <= model::kMostRanksDrawn;
-  const model::Outcome outcome = all ? model::simulate({}, question.job, question.ask, *rules, model::Ranks::all,
-                                                       [&](const Moment& moment) {
-                                                         if (!question.svg.empty() || moment.rank == question.rank)
-                                                           moments.push_back(moment);
-                                                       })
-                                     : model::simulate({}, question.job, question.ask, *rules);
+  const model::Recorder record = [&](const Moment& moment) {
+    if (!question.svg.empty() || moment.rank == question.rank) moments.push_back(moment);
+  };
+  // Where one node stands for all, its own ranks alone are recorded.
+  const bool all = !question.svg.empty() || question.job.ranks <= model::kMostRanksDrawn;
+  const model::Outcome outcome =
+      all ? model::simulate({}, question.job, question.ask, *rules, model::Ranks::all, record)
+          : model::simulate({}, question.job, question.ask, *rules, record);
   print_outcome(question, outcome);
   fmt::print("longest plan: {} step{}, {}; scratch {}\n", outcome.steps, outcome.steps == 1 ? "" : "s",
              bytes_text(outcome.plan_bytes), bytes_text(outcome.scratch_bytes));
@@ -334,7 +345,7 @@ int compare(const Question& question) {
   for (const coll::Algorithm& each : coll::algorithms(question.ask.kind)) {
     Row row{.name = each.name, .why = objection(each, call.shape()), .outcome = {}};
     if (row.why.empty())
-      if (const auto rules = rules_with(fmt::format("{} {}", coll::name_of(question.ask.kind), each.name)))
+      if (const auto rules = rules_with(rule_of(question, each.name)))
         row.outcome = model::simulate({}, question.job, question.ask, *rules);
     rows.push_back(std::move(row));
   }

@@ -58,10 +58,21 @@ _tutti_report() {
   esac
 }
 
+_tutti_plan() {
+  if [ "$COMP_CWORD" = 2 ]; then
+    COMPREPLY=($(compgen -W "barrier bcast gather scatter allgather allgatherv alltoall reduce allreduce scan exscan
+      reduce_scatter reduce_scatter_block --help" -- "$word"))
+  elif [ "${COMP_WORDS[COMP_CWORD-1]}" = --svg ]; then
+    COMPREPLY=($(compgen -f -- "$word"))
+  else
+    COMPREPLY=($(compgen -W "--ranks --nodes --bytes --algorithm --compare --rank --svg" -- "$word"))
+  fi
+}
+
 _tutti() {
   local word=${COMP_WORDS[COMP_CWORD]}
   if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "run info why jobs doctor report fortran version help" -- "$word"))
+    COMPREPLY=($(compgen -W "run info why jobs doctor plan report fortran version help" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -70,6 +81,7 @@ _tutti() {
     why) COMPREPLY=($(compgen -W "--json --record --dump --user --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
     jobs) COMPREPLY=($(compgen -W "--json --names --all-users --user --help" -- "$word")) ;;
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
+    plan) _tutti_plan ;;
     report) _tutti_report ;;
     fortran) COMPREPLY=($(compgen -W "--fc= --cc= --to= --system --help" -- "$word")) ;;
   esac

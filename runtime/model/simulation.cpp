@@ -313,11 +313,12 @@ Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll:
   return outcome;
 }
 
-Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules) {
+Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules,
+                 const Recorder& recorder) {
   const bool alike = job.nodes() > 1 && job.ranks % job.node_ranks == 0 && !coll::row_of(ask.kind).rooted();
   if (alike)
-    if (Outcome outcome = simulate(costs, job, ask, rules, Ranks::of_one_node); outcome.whole) return outcome;
-  return simulate(costs, job, ask, rules, Ranks::all);
+    if (Outcome outcome = simulate(costs, job, ask, rules, Ranks::of_one_node, recorder); outcome.whole) return outcome;
+  return simulate(costs, job, ask, rules, Ranks::all, recorder);
 }
 
 }  // namespace tutti::model

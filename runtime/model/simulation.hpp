@@ -70,8 +70,9 @@ using Recorder = std::function<void(const Moment&)>;
 // `recorder`: hears of each step that is done, of the ranks whose plans are run.
 Outcome simulate(const Costs& costs, const Job& job, const Ask& ask, const coll::Selection& rules, Ranks ranks,
                  const Recorder& recorder = {});
-// By one node, if nodes do the same; else all ranks.
+// By one node, if nodes do the same; else all ranks. (Where one node turns out not to stand for all, nothing has been
+// recorded of it.)
 Outcome simulate(const Costs& costs, const Job& job, const Ask& ask,
-                 const coll::Selection& rules = *coll::Selection::shipped());
+                 const coll::Selection& rules = *coll::Selection::shipped(), const Recorder& recorder = {});
 
 }  // namespace tutti::model

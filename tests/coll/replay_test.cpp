@@ -196,7 +196,9 @@ TEST(ReplayNodes, ManyRanksANode) {
         const int nodes = (layout.size + layout.node_ranks - 1) / layout.node_ranks;
         for (int i = 0; i < layout.size; ++i) c.places.push_back(layout.in_turn ? i % nodes : i / layout.node_ranks);
         for (const Algorithm& algorithm : algorithms(kind))
-          if (is_by_nodes(algorithm)) ASSERT_NO_FATAL_FAILURE(replay_once(c, algorithm));
+          if (is_by_nodes(algorithm)) {
+            ASSERT_NO_FATAL_FAILURE(replay_once(c, algorithm));
+          }
       }
 }
 

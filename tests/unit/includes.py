@@ -34,7 +34,7 @@ HEADERS = {
     "charconv": "from_chars to_chars from_chars_result chars_format errc",
     "chrono": "chrono chrono_literals",
     "climits": "",
-    "cmath": "llround abs sqrt pow floor ceil isnan isinf fabs log log2 exp round lround sin cos fmod nextafter",
+    "cmath": "llround abs sqrt pow floor ceil isnan isinf fabs log log2 log10 exp round lround sin cos fmod nextafter",
     "compare": "strong_ordering weak_ordering partial_ordering",
     "complex": "complex abs norm conj real imag",
     "condition_variable": "condition_variable condition_variable_any cv_status",
