@@ -32,7 +32,8 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
                       .bytes = bytes};
   if (!transport_->send_now(to, header, 0, payload.data())) return false;
   ++receiver.next_out;
-  tell_sent(to, header);
+  if (life::are_wanted(kPosted | kSent | kOver)) [[unlikely]]
+    tell_sent_at_once(to, header);
   return true;
 }
 
@@ -57,7 +58,8 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
              .bytes = header.bytes,
              .sent_bytes = header.bytes,
              .pattern = header.pattern};
-  tell_arrived(from, header, true);
+  if (life::are_wanted(kPosted | kArrived | kOver)) [[unlikely]]
+    tell_received_at_once(from, header);
   waiter_.stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
   const bool asked = over_at_once(pending() > 0 ? kTakenAmongOthers : kTakenAlone);

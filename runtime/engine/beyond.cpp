@@ -48,6 +48,7 @@ bool Engine::fail(Names of_context, Names by_process, void* argument, int mpi_cl
     if (!found) break;
     matcher_.withdraw(*found);
     found->outcome = {.mpi_class = mpi_class};
+    tell_over(*found, -1, false);
     --pending_;
     ++events_;
     found->on_complete(*found);
@@ -61,7 +62,7 @@ bool Engine::fail(Names of_context, Names by_process, void* argument, int mpi_cl
     SendOperation& send = *found->second;
     send.outcome.mpi_class = mpi_class;
     send.matched = true;
-    send_progressed(send);
+    send_progressed(send, false);
     any = true;
   }
   return any;

@@ -125,9 +125,10 @@ void Engine::send(SendOperation& op) {
       send.matched = true;
     }
     send.sent = true;
-    send.engine->send_progressed(send);
+    send.engine->send_progressed(send, !error);
   };
-  tell_sent(op.peer, header);
+  if (life::are_wanted(kPosted | kSent)) [[unlikely]]
+    tell_sent(op);
   transport_->send(op.peer, op.outgoing);
 }
 
@@ -135,6 +136,7 @@ struct Engine::Copied : SendOperation {
   std::unique_ptr<std::byte[]> bytes;
 };
 
+// The copy has a life of its own, and is told of in the operation's place.
 bool Engine::send_copy(SendOperation& op) {
   const int64_t bytes = op.payload.bytes();
   if (copied_ + bytes > kLongestCopies) return false;
@@ -161,7 +163,9 @@ bool Engine::send_copy(SendOperation& op) {
   return true;
 }
 
-void Engine::send_progressed(SendOperation& op) {
+// `moved`: its memory has become free just now.
+void Engine::send_progressed(SendOperation& op, bool moved) {
+  tell_over(op, moved);
   if (!op.sent || !op.matched) return;
   if (!tickets_.empty()) tickets_.erase(op.ticket);  // a second answer finds nobody
   complete(op);
@@ -178,12 +182,17 @@ void Engine::send_to_self(SendOperation& op) {
   header.signature = op.signature;
   header.pattern = op.pattern;
   header.bytes = op.payload.bytes();
-  if (RecvOperation* receive = matcher_.match(header)) return satisfy_from_self(*receive, op);
+  RecvOperation* const receive = matcher_.match(header);
+  if (life::are_wanted(kPosted | kArrived)) [[unlikely]]
+    tell_sent_to_self(op, header, receive);
+  if (receive) return satisfy_from_self(*receive, op);
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = header;
   if (op.matched && header.bytes <= kSelfEager) {
     memory::pack(op.payload, 0, message->make_room(header.bytes), header.bytes);
     matcher_.add(std::move(message));
+    op.sent = true;
+    tell_over(op, true);
     return complete(op);
   }
   message->from_self = &op;
@@ -201,16 +210,18 @@ bool Engine::receive_unexpected(RecvOperation& op) {
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
   ++pending_;
   op.posted = false;
-  if (life::is_wanted(life::Happening::message_matched) && !is_hidden(message->header.context)) [[unlikely]]
-    tell_sinks(life::Happening::message_matched, message->header.process, message->header);
+  const bool told = life::are_wanted(kPosted | kMatched | kOver);
+  if (told) [[unlikely]]
+    tell_taken(message->header, op);
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
-  satisfy(op, {message->header, message->data(), message->rendezvous});
+  satisfy(op, {message->header, message->data(), message->rendezvous}, told);
 }
 
 bool Engine::cancel(RecvOperation& op) {
   if (!op.posted) return false;
   matcher_.withdraw(op);
   op.outcome = {.cancelled = true};
+  tell_over(op, -1, false);
   complete(op);
   return true;
 }
@@ -221,6 +232,7 @@ void Engine::cancel(SendOperation& op) {
     if (!matcher_.take_ticket(process_, op.ticket)) return;
     op.outcome.cancelled = true;
     op.sent = op.matched = true;
+    tell_over(op, false);
     return complete(op);
   }
   // The answer decides, also when the bytes come back first: they do, too, when it was matched.
@@ -233,23 +245,14 @@ void Engine::cancel(SendOperation& op) {
 
 // ---- arrivals
 
-void Engine::tell_sinks(life::Happening what, int process, const Header& header) const {
-  life::tell({what, helper_drives(), process, header.source, header.tag, header.context, header.bytes});
-}
-
-void Engine::tell_sinks_arrived(int from, const Header& header, bool matches) const {
-  tell_sinks(life::Happening::message_arrived, from, header);
-  if (is_hidden(header.context)) return;
-  tell_sinks(matches ? life::Happening::message_matched : life::Happening::message_unexpected, from, header);
-}
-
 inline void Engine::complete(Operation& op) {
   --pending_;
   ++events_;
   op.on_complete(op);
 }
 
-[[gnu::always_inline]] inline void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
+// `told`: somebody hears of what has arrived, and so perhaps of its end.
+[[gnu::always_inline]] inline void Engine::satisfy(RecvOperation& op, const Arrival& arrival, bool told) {
   const Header& header = arrival.header;
   if (header.answer) {
     Header answer = next_header(header.process, HeaderKind::matched);
@@ -272,6 +275,8 @@ inline void Engine::complete(Operation& op) {
     } else if (op.outcome.bytes > 0) {
       memory::copy_short(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
     }
+    if (told) [[unlikely]]
+      tell_sinks_over(op, header.process, true);
     return complete(op);
   }
   fetch_into(op, arrival);
@@ -280,8 +285,10 @@ inline void Engine::complete(Operation& op) {
 [[gnu::always_inline]] inline void Engine::receive_message(const Arrival& arrival) {
   if (is_hidden(arrival.header.context) && observed(arrival)) return;
   RecvOperation* const receive = matcher_.match(arrival.header);
-  tell_arrived(arrival.header.process, arrival.header, receive != nullptr);
-  if (receive) return satisfy(*receive, arrival);
+  const bool told = life::are_wanted(kArrived | kOver);
+  if (told) [[unlikely]]
+    tell_arrived(arrival.header, receive);
+  if (receive) return satisfy(*receive, arrival, told);
   ++events_;
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;
@@ -336,7 +343,7 @@ void Engine::deliver(const Arrival& arrival) {
   SendOperation& op = *at->second;
   op.outcome.cancelled = arrival.header.kind == HeaderKind::cancelled;
   op.matched = true;
-  send_progressed(op);
+  send_progressed(op, false);
 }
 
 // True: it is not to be matched.
@@ -376,6 +383,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
   op.fetch.into = op.payload;
   op.fetch.owner = &op;
   op.engine = this;
+  op.process = header.process;
   if (op.payload.contiguous()) {
     op.fetch.into = {op.payload.data(), header.bytes, &Layout::bytes()};
   }
@@ -384,6 +392,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     if (!op.overflow) {  // the error stands already; its bytes are not to be had
       op.outcome.bytes = 0;
       transport_->discard(arrival.rendezvous);
+      tell_over(op, header.process, false);
       return complete(op);
     }
     op.fetch.into = {op.overflow.get(), header.bytes, &Layout::bytes()};
@@ -399,6 +408,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
       memory::unpack(receive.payload, 0, receive.overflow.get(), receive.outcome.bytes);
     }
     receive.overflow.reset();
+    receive.engine->tell_over(receive, receive.process, !error);
     receive.engine->complete(receive);
   };
   transport_->fetch(arrival.rendezvous, op.fetch);
@@ -414,8 +424,10 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
                 .sender_hears = true,
                 .pattern = send.pattern};
   memory::copy(send.payload, op.payload);
+  tell_over(op, process_, true);
   complete(op);
   send.sent = send.matched = true;
+  tell_over(send, true);
   complete(send);
 }
 

@@ -75,6 +75,8 @@ class Engine final : private transport::Receiver {
     if (matcher_.unexpected() > 0 && receive_unexpected(operation)) return;
     ++pending_;
     matcher_.post(operation);
+    if (life::is_wanted(life::Happening::operation_posted)) [[unlikely]]
+      tell_posted(operation);
   }
   // Withdraws a receive that has not matched: completes it as cancelled and returns true.
   bool cancel(RecvOperation& operation) TUTTI_ENGINE_OWNED;
@@ -265,29 +267,45 @@ class Engine final : private transport::Receiver {
   void receive_message(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
   bool observed(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
   void fetch_control(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
-  void satisfy(RecvOperation& operation, const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
+  void satisfy(RecvOperation& operation, const transport::Arrival& arrival, bool told) TUTTI_ENGINE_OWNED;
   void fetch_into(RecvOperation& operation, const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
   void satisfy_from_self(RecvOperation& operation, SendOperation& send) TUTTI_ENGINE_OWNED;
   void withdraw_message(const transport::Header& request) TUTTI_ENGINE_OWNED;
   void send_to_self(SendOperation& operation) TUTTI_ENGINE_OWNED;
   void finish_recv(RecvOperation& operation) TUTTI_ENGINE_OWNED;
-  void send_progressed(SendOperation& operation) TUTTI_ENGINE_OWNED;
+  void send_progressed(SendOperation& operation, bool moved) TUTTI_ENGINE_OWNED;
   void complete(Operation& operation) TUTTI_ENGINE_OWNED;
-  // To whoever listens; elsewhere one look at a word, and a branch.
-  void tell_sent(int to, const transport::Header& header) const TUTTI_ENGINE_OWNED {
-    if (life::is_wanted(life::Happening::message_sent)) [[unlikely]]
-      tell_sinks(life::Happening::message_sent, to, header);
+  // ---- events, to whoever listens (telling.cpp). Elsewhere one look at a word, and a branch, for all that happens at a
+  // place; what is over as soon as it begins is told whole at the one look for its message.
+  static constexpr life::Happenings kOver =
+      life::bit(life::Happening::operation_moved) | life::bit(life::Happening::operation_over);
+  static constexpr life::Happenings kPosted = life::bit(life::Happening::operation_posted);
+  static constexpr life::Happenings kSent = life::bit(life::Happening::message_sent);
+  static constexpr life::Happenings kMatched = life::bit(life::Happening::message_matched);
+  static constexpr life::Happenings kArrived =
+      life::bit(life::Happening::message_arrived) | kMatched | life::bit(life::Happening::message_unexpected);
+  [[gnu::cold]] life::Event event(life::Happening what, int process,
+                                  const transport::Header& header) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_posted(const RecvOperation& operation) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_sent(const SendOperation& operation) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_sent_to_self(const SendOperation& operation, const transport::Header& header,
+                                       const RecvOperation* receive) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_sent_at_once(int to, const transport::Header& header) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_arrived(const transport::Header& header,
+                                  const RecvOperation* receive) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_received_at_once(int from, const transport::Header& header) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_taken(const transport::Header& header, const RecvOperation& receive) const TUTTI_ENGINE_OWNED;
+  // `moved`: it is told just now that it has, too.
+  void tell_over(const SendOperation& operation, bool moved) const TUTTI_ENGINE_OWNED {
+    if (life::are_wanted(kOver)) [[unlikely]]
+      tell_sinks_over(operation, moved);
   }
-  void tell_arrived(int from, const transport::Header& header, bool matches) const TUTTI_ENGINE_OWNED {
-    using life::Happening;
-    if (life::are_wanted(life::bit(Happening::message_arrived) | life::bit(Happening::message_matched) |
-                         life::bit(Happening::message_unexpected))) [[unlikely]]
-      tell_sinks_arrived(from, header, matches);
+  void tell_over(const RecvOperation& operation, int process, bool moved) const TUTTI_ENGINE_OWNED {
+    if (life::are_wanted(kOver)) [[unlikely]]
+      tell_sinks_over(operation, process, moved);
   }
-  [[gnu::cold]] void tell_sinks(life::Happening what, int process,
-                                const transport::Header& header) const TUTTI_ENGINE_OWNED;
-  [[gnu::cold]] void tell_sinks_arrived(int from, const transport::Header& header,
-                                        bool matches) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_sinks_over(const SendOperation& operation, bool moved) const TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void tell_sinks_over(const RecvOperation& operation, int process, bool moved) const TUTTI_ENGINE_OWNED;
   void begin_pass() TUTTI_ENGINE_OWNED { waiter_.begin_pass(); }
   struct Copied;
   bool send_copy(SendOperation& operation) TUTTI_ENGINE_OWNED;

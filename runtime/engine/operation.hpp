@@ -107,6 +107,7 @@ struct RecvOperation : Operation {
   // The engine's own, as above.
   std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
   bool posted = false;                    // in the matcher's queues: may still be cancelled
+  int32_t process;                        // of one whose bytes are being fetched: the sender's
   // Of one that is posted:
   uint64_t stamp;  // order, to choose between exact and wildcard receives
   uint64_t hash;   // of `match`

@@ -21,7 +21,7 @@ void CollectiveRequest::start(std::unique_ptr<exec::Execution> execution, Repeat
                                 TUTTI_ENGINE_OWNED { static_cast<CollectiveRequest*>(done.owner)->over(); };
   begin();
   if (contract::Ledger* ledger = execution_->channel().ledger) ledger->add(*this);
-  tell(*comm, life::Happening::collective_begun);
+  tell(*comm, life::Happening::collective_begun, execution_->channel().next_serial);
   execution_->start();
 }
 
@@ -56,14 +56,15 @@ void CollectiveRequest::over() {
   }
   if (new_ && new_->over) return end_step();
   const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
+  const uint32_t serial = execution_->serial();
   if (well) leave_execution();
-  tell(*comm, life::Happening::collective_ended);
+  tell(*comm, life::Happening::collective_ended, serial);
   finish(well);
 }
 
 void CollectiveRequest::end_step() {
   new_->over(error());
-  tell(*comm, life::Happening::collective_ended);
+  tell(*comm, life::Happening::collective_ended, execution_->serial());
   finish(true);
 }
 

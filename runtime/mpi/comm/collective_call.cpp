@@ -92,9 +92,9 @@ Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const Call& call) {
 Error run(Comm& comm, exec::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   const Inside inside(ledger, note_serial(comm.hidden));
-  tell(comm, life::Happening::collective_begun);
+  tell(comm, life::Happening::collective_begun, comm.hidden.next_serial);
   execution.run();
-  tell(comm, life::Happening::collective_ended);
+  tell(comm, life::Happening::collective_ended, execution.serial());
   if (ledger && ledger->disturbed()) [[unlikely]]
     return end_disturbed(comm, execution);
   return outcome_of(execution);

@@ -35,9 +35,10 @@ Error settle_first(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 [[gnu::cold]] Error settle(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 // For the flight record: the call that this thread is in is the channel's next.
 const flight::CallRecord* note_serial(const engine::Channel& channel);
-inline void tell(const Comm& comm, life::Happening what) TUTTI_ENGINE_OWNED {
+// `serial`: the channel's own of the call, which counts from 0.
+inline void tell(const Comm& comm, life::Happening what, uint32_t serial) TUTTI_ENGINE_OWNED {
   if (life::is_wanted(what)) [[unlikely]]
-    life::tell({.what = what, .context = comm.context()});
+    life::tell({.what = what, .serial = serial + 1, .context = comm.context()});
 }
 // An execution of a new call; an error if it is refused.
 Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call) TUTTI_ENGINE_OWNED;
