@@ -50,10 +50,14 @@ class OriginSide {
   void flushed(int rank) TUTTI_ENGINE_OWNED {
     --aim(rank).unheard;
     --unheard_;
+    if (rank == lazily_locked_) lazily_locked_ = -1;
   }
   void posted(int rank) TUTTI_ENGINE_OWNED { ++aim(rank).posts; }
   void granted(int rank) TUTTI_ENGINE_OWNED { aim(rank).granted = true; }
-  void unlocked(int rank) TUTTI_ENGINE_OWNED { aim(rank).unlocking = false; }
+  void unlocked(int rank) TUTTI_ENGINE_OWNED {
+    aim(rank).unlocking = false;
+    if (rank == lazily_locked_) lazily_locked_ = -1;
+  }
   // Perhaps of an earlier lock.
   void told_holders(int rank, std::vector<int> holders) TUTTI_ENGINE_OWNED {
     const auto asked = holders_.find(rank);
@@ -70,6 +74,11 @@ class OriginSide {
     ++unheard_;
     return true;
   }
+  // The same where it is asked in any case.
+  void begins_question(int rank) TUTTI_ENGINE_OWNED {
+    aim(rank).unasked = true;
+    (void)begins_flush(rank);
+  }
   // Of all; ask(rank) for each of whom there is.
   template <class Ask>
   void begins_flush_of_all(Ask&& ask) TUTTI_ENGINE_OWNED {
@@ -82,6 +91,11 @@ class OriginSide {
   void begins_lock(int rank) TUTTI_ENGINE_OWNED {
     aim(rank).granted = false;
     holders_.erase(rank);
+  }
+  // What is sent behind it waits there; an answer to any of that says that it was granted.
+  void begins_lazy_lock(int rank) TUTTI_ENGINE_OWNED {
+    begins_lock(rank);
+    lazily_locked_ = rank;
   }
   // Its answer says that all operations there are complete, too.
   void begins_unlock(int rank) TUTTI_ENGINE_OWNED {
@@ -105,6 +119,8 @@ class OriginSide {
   bool is_posted(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).posts > 0; }
   void take_post(int rank) TUTTI_ENGINE_OWNED { --aim(rank).posts; }
   bool is_locked(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).granted; }
+  // The rank whose lock was asked for by begins_lazy_lock() last, while it is not known whether it has been granted; -1.
+  int lazily_locked() const TUTTI_ENGINE_OWNED { return lazily_locked_; }
   bool is_unlocked(int rank) const TUTTI_ENGINE_OWNED { return !aim(rank).unlocking; }
   // Of a lock that is awaited: who holds it or comes before, as far as that has been told. Empty: not known.
   std::span<const int> holders(int rank) const TUTTI_ENGINE_OWNED {
@@ -141,6 +157,7 @@ class OriginSide {
   ByProcess<Aim> aims_ TUTTI_OWNERS;        // by rank
   std::vector<int> to_flush_ TUTTI_OWNERS;  // each rank with something unasked, and some without
   uint64_t open_ TUTTI_OWNERS = 0, unheard_ TUTTI_OWNERS = 0;
+  int lazily_locked_ TUTTI_OWNERS = -1;
   std::map<int, std::vector<int>> holders_ TUTTI_OWNERS;  // of locks that have been waited for, once asked
   uint64_t mark_ TUTTI_OWNERS = 0;
   Error failure_ TUTTI_OWNERS;

@@ -5,6 +5,8 @@ namespace tutti::rma {
 
 void WindowEnd::flush(int rank) {
   flush_locally(rank);
+  // Also where nothing was started under it: behind a flush the lock is held.
+  if (const int lazy = origin_.lazily_locked(); lazy >= 0 && (rank == kAll || rank == lazy)) ask_for_lazy_lock();
   if (rank == kAll) return origin_.begins_flush_of_all([this](int each) TUTTI_ENGINE_OWNED { messages_.flush(each); });
   if (!is_near(rank) && origin_.begins_flush(rank)) messages_.flush(rank);
 }
@@ -43,7 +45,19 @@ void WindowEnd::take_complete(int rank) {
 void WindowEnd::lock(int rank, bool exclusive) {
   if (const int near = member(rank); near >= 0) return direct_->lock(near, exclusive);
   origin_.begins_lock(rank);
-  messages_.lock(rank, exclusive);
+  messages_.lock(rank, exclusive, false);
+}
+
+void WindowEnd::lock_lazily(int rank, bool exclusive) {
+  origin_.begins_lazy_lock(rank);
+  messages_.lock(rank, exclusive, true);
+}
+
+void WindowEnd::ask_for_lazy_lock() {
+  const int rank = origin_.lazily_locked();
+  if (rank < 0) return;
+  origin_.begins_question(rank);
+  messages_.flush(rank);
 }
 
 bool WindowEnd::is_locked(int rank) {

@@ -86,6 +86,12 @@ class WindowEnd {
   // Tells it that my operations are all before this.
   void complete(int rank) TUTTI_ENGINE_OWNED;
   void lock(int rank, bool exclusive) TUTTI_ENGINE_OWNED;
+  // The same where nobody waits until it is granted: what is started under it waits at the target, and flush() and
+  // unlock() for that. Not of memory that this process can come to itself.
+  void lock_lazily(int rank, bool exclusive) TUTTI_ENGINE_OWNED;
+  bool can_lock_lazily(int rank) const { return rank != data_.rank && member(rank) < 0; }
+  // Has it be known whether the lock that was asked for so is granted: then OriginSide::lazily_locked() is -1.
+  void ask_for_lazy_lock() TUTTI_ENGINE_OWNED;
   // When my operations there are complete.
   void unlock(int rank) TUTTI_ENGINE_OWNED;
 

@@ -47,6 +47,16 @@ MPI_Win window() {
   MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, world, &win);
   return win;
 }
+// Behind a flush at the latest a lock is held.
+void hold(int target, MPI_Win win) {
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+  MPI_Win_flush(target, win);
+}
+// The second one waits at the latest: the first one need not, where memory is another process's alone.
+void lock_and_unlock(int type, int target, MPI_Win win) {
+  MPI_Win_lock(type, target, 0, win);
+  MPI_Win_unlock(target, win);
+}
 MPI_File file() {
   MPI_File opened;
   MPI_File_open(world, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &opened);
@@ -210,24 +220,24 @@ const std::map<std::string, std::function<void()>> cases{
      [] {
        MPI_Win win = window();
        const int last = size - 1;
-       if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+       if (rank == 1) hold(last, win);
        MPI_Barrier(world);
-       if (rank == 0) MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+       if (rank == 0) lock_and_unlock(MPI_LOCK_SHARED, last, win);
        if (rank > 0) recv(rank == 1 ? 0 : 1);
      }},
     {"window_locks",  // each holds what the other wants
      [] {
        MPI_Win win = window();
-       if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+       if (rank < 2) hold(rank, win);
        MPI_Barrier(world);
-       if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1 - rank, 0, win);
+       if (rank < 2) lock_and_unlock(MPI_LOCK_EXCLUSIVE, 1 - rank, win);
      }},
     {"window_lock_of_own",  // and so does the one whose memory it is
      [] {
        MPI_Win win = window();
-       if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+       if (rank == 0) hold(1, win);
        MPI_Barrier(world);
-       if (rank > 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+       if (rank > 0) lock_and_unlock(MPI_LOCK_EXCLUSIVE, 1, win);
        MPI_Barrier(world);
      }},
     {"window_fence",

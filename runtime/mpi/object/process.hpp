@@ -47,6 +47,10 @@ class Transport;
 
 namespace tutti::mpi {
 
+namespace one_sided {
+class Window;
+}
+
 struct Process {
   Process();
   ~Process();
@@ -71,7 +75,9 @@ struct Process {
   Mutex spanning_mutex;
   std::vector<std::pair<uint64_t, const Comm*>> spanning TUTTI_GUARDED_BY(spanning_mutex);
   StressMode stress_mode;
-  bool windows_direct = true;                         // the setting rma.direct
+  bool windows_direct = true;  // the setting rma.direct
+  // With a lock that was asked for and that nobody has waited for yet (rma/window_sync.cpp); nullptr: there is none.
+  one_sided::Window* lazily_locked TUTTI_OWNERS = nullptr;
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
   // What is told once is not told again: of each Tolerated (tolerated.hpp), and of findings that are only reported the

@@ -83,6 +83,25 @@ bool Window::watch(int rank, WatchFunction watcher, void* state) {
   return true;
 }
 
+// Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
+void Window::add_needs_of_lock(life::Condition& needs, int rank) const {
+  const std::span<const int> holders = protocol->holders(rank);
+  if (holders.empty()) return void(needs.always());
+  if (protocol->knows_holders(rank)) {  // and waits for nobody but these
+    needs.all();
+    for (const int holder : holders) needs.process(process_of(holder));
+    return void(needs.end());
+  }
+  needs.any().process(process_of(rank)).all();
+  for (const int holder : holders) needs.process(process_of(holder));
+  needs.end().end();
+}
+
+void Window::add_needs(life::Condition& needs) const {
+  const int rank = protocol->origin().lazily_locked();
+  rank < 0 ? void(needs.always()) : add_needs_of_lock(needs, rank);
+}
+
 void Window::drop_those(int rank) {
   if (rank == rma::kAll) {
     for (int r = 0; r < size(); ++r) drop_those(r);

@@ -78,6 +78,11 @@ class Window final : public HasErrhandler {
       drop_those(rank);
   }
 
+  // Whose action operations under way need here: that of those who come before with the lock that they wait for, if
+  // there is one; as one term.
+  void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED;
+  void add_needs_of_lock(life::Condition& needs, int rank) const TUTTI_ENGINE_OWNED;
+
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
   // locally complete. False: they are so already, and nothing will be told.
   bool watch(int rank, WatchFunction watcher, void* state);

@@ -194,7 +194,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
   }
   HasErrhandler& raises_on() const override { return *window_; }
   const Window* window() const { return window_.get(); }
-  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { window_->add_needs(needs); }
 
  private:
   const Ref<Window> window_;

@@ -16,6 +16,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/object/hearsay.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
 #include "mpi/rma/seen_window.hpp"
@@ -112,7 +113,8 @@ void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
     win.comm->engine().over_at_once();
   } else {
     protocol.flush(rank);
-    win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); });
+    win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); },
+                                  [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
   }
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
@@ -121,24 +123,28 @@ void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
 void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.flush_locally(rank);
-  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank); });
+  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank); },
+                                [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed_locally(rank);
 }
 
-// Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
-void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_ENGINE_OWNED {
-  const std::span<const int> holders = window.protocol->holders(rank);
-  if (holders.empty()) return void(needs.always());
-  if (window.protocol->knows_holders(rank)) {  // and waits for nobody but these
-    needs.all();
-    for (const int holder : holders) needs.process(window.process_of(holder));
-    return void(needs.end());
-  }
-  needs.any().process(window.process_of(rank)).all();
-  for (const int holder : holders) needs.process(window.process_of(holder));
-  needs.end().end();
+// One lock at a time is waited for later. Two that this process had asked for and not got could each be held by somebody
+// who waits for the other one, where a program that takes them one after the other is right.
+void settle_lazy_lock() TUTTI_ENGINE_OWNED {
+  Window* const window = std::exchange(process().lazily_locked, nullptr);
+  if (!window) [[likely]]
+    return;
+  window->protocol->ask_for_lazy_lock();
+  window->comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return window->protocol->origin().lazily_locked() < 0; },
+                                    [&](Condition& needs) TUTTI_ENGINE_OWNED { window->add_needs(needs); });
+}
+
+// Whether the call may return before it is its turn. Who looks on at what comes in which order wants to know when it has
+// the lock.
+bool may_be_lazy(const Window& window, int rank) {
+  return window.protocol->can_lock_lazily(rank) && !strict && !window.races && !seen(window);
 }
 
 void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
@@ -146,7 +152,7 @@ void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
   protocol.lock(rank, exclusive);
   await(
       window, [&]() TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); },
-      [&](Condition& needs) TUTTI_ENGINE_OWNED { add_needs_of_lock(needs, window, rank); });
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { window.add_needs_of_lock(needs, rank); });
   if (protocol.is_near(rank))
     fence_behind_update();  // the ticket's
   else
@@ -174,11 +180,14 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
     for (const int rank : ranks) looks_on->unlocks(rank);
   fence_behind_update();
   for (const int rank : ranks) protocol.unlock(rank);
-  window.comm->engine().wait_until([&] {
-    return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
-      return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
-    });
-  });
+  window.comm->engine().wait_until(
+      [&] {
+        return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
+          return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
+        });
+      },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { window.add_needs(needs); });
+  if (process().lazily_locked == &window) process().lazily_locked = nullptr;
   for (const int rank : ranks) {
     window.drop_in_use(rank);
     if (window.races) [[unlikely]]
@@ -363,6 +372,12 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
+  settle_lazy_lock();
+  if (may_be_lazy(win, rank)) {
+    win.protocol->lock_lazily(rank, lock_type == MPI_LOCK_EXCLUSIVE);
+    process().lazily_locked = &win;
+    return {};
+  }
   take_lock(win, rank, lock_type == MPI_LOCK_EXCLUSIVE);
   if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
     looks_on->locked(rank);
@@ -394,6 +409,7 @@ Error win_lock_all(int assertion, Window& win) {
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock_all(checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
+  settle_lazy_lock();
   const std::vector<int> ranks = everybody(win);
   // One after the other, in the order of ranks. Two calls that asked for all at once could each hold what somebody waits
   // for alone who is before the other one elsewhere: none of the four would go on.

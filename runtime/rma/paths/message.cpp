@@ -29,9 +29,9 @@ void Service::add(uint64_t context, MessagePath& window) {
   windows_[context] = &window;
   const auto at = early_.find(context);
   if (at == early_.end()) return;
-  const std::vector<Early> early = std::move(at->second);
+  const std::vector<Message> early = std::move(at->second);
   early_.erase(at);
-  for (const Early& message : early) window.handle(message.header, message.bytes.data());
+  for (const Message& message : early) window.handle(message.header, message.bytes.data());
 }
 
 MessagePath::MessagePath(Service& service, engine::Channel& data, const Arithmetic& arithmetic, OriginSide& origin,
@@ -57,8 +57,46 @@ void MessagePath::holders(int origin, const std::vector<int>& ranks) {
   send(origin, WindowMessage::holders, 0, bytes);
 }
 
+// ---- locks that are waited for here
+
+void MessagePath::granted(int origin) {
+  if (!lazy_.contains(origin)) return send(origin, WindowMessage::granted);
+  granted_.push_back(origin);
+  serve_granted();
+}
+
+void MessagePath::unlocked(int origin) {
+  lazy_.erase(origin);
+  send(origin, WindowMessage::unlocked);
+}
+
+void MessagePath::serve_granted() {
+  if (std::exchange(serves_granted_, true)) return;
+  while (!granted_.empty()) {
+    HeldBack& behind = lazy_.at(granted_.front());
+    granted_.erase(granted_.begin());
+    behind.waits = false;
+    const std::vector<Message> messages = std::exchange(behind.messages, {});
+    for (const Message& message : messages) handle(message.header, message.bytes.data());
+  }
+  serves_granted_ = false;
+}
+
+// True: it is kept until its origin has the lock.
+bool MessagePath::waits_for_lock(const transport::Header& header, const std::byte* data) {
+  const auto message = static_cast<WindowMessage>(header.tag);
+  if (message != WindowMessage::operation && message != WindowMessage::flush && message != WindowMessage::unlock)
+    return false;
+  const auto at = lazy_.find(header.source);
+  if (at == lazy_.end() || !at->second.waits) return false;
+  at->second.messages.push_back({header, Bytes(data, data + header.bytes)});
+  return true;
+}
+
 void MessagePath::handle(const transport::Header& header, const std::byte* data) {
   using Behind = TargetSide::Behind;
+  if (!lazy_.empty() && waits_for_lock(header, data)) [[unlikely]]
+    return;
   const int from = header.source;
   const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
   switch (static_cast<WindowMessage>(header.tag)) {
@@ -90,7 +128,8 @@ void MessagePath::handle(const transport::Header& header, const std::byte* data)
     case WindowMessage::unlock:
       return target_.says(from, Behind::unlock);
     case WindowMessage::lock:
-      return target_.asks_lock(from, header.signature != 0);
+      if (header.signature & kLazy) lazy_[from] = {};
+      return target_.asks_lock(from, (header.signature & kExclusive) != 0);
     case WindowMessage::who:
       return target_.asks_holders(from);
     case WindowMessage::witness:

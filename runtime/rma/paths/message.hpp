@@ -30,6 +30,12 @@ namespace tutti::rma {
 
 class MessagePath;
 
+// One that is looked at later.
+struct Message {
+  transport::Header header;
+  Bytes bytes;
+};
+
 // Finds the window that a message is for; one for each process. What comes for a window that others
 // have made already, and this process not yet, waits for it.
 class Service final : public engine::ActiveHandler {
@@ -39,12 +45,8 @@ class Service final : public engine::ActiveHandler {
   void remove(uint64_t context) TUTTI_ENGINE_OWNED { windows_.erase(context); }
 
  private:
-  struct Early {
-    transport::Header header;
-    Bytes bytes;
-  };
   std::unordered_map<uint64_t, MessagePath*> windows_ TUTTI_OWNERS;
-  std::unordered_map<uint64_t, std::vector<Early>> early_ TUTTI_OWNERS;
+  std::unordered_map<uint64_t, std::vector<Message>> early_ TUTTI_OWNERS;
 };
 
 class MessagePath final : public Answers {
@@ -73,7 +75,10 @@ class MessagePath final : public Answers {
   void flush(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::flush); }
   void post(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::post); }
   void complete(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::complete); }
-  void lock(int rank, bool exclusive) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::lock, 0, {}, exclusive); }
+  // `lazy`: nobody tells when it is granted.
+  void lock(int rank, bool exclusive, bool lazy) TUTTI_ENGINE_OWNED {
+    send(rank, WindowMessage::lock, 0, {}, (exclusive ? kExclusive : 0) | (lazy ? kLazy : 0));
+  }
   void unlock(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::unlock); }
   void ask_holders(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::who); }
   void tell_witness(int rank, const Bytes& bytes) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::witness, 0, bytes); }
@@ -93,12 +98,20 @@ class MessagePath final : public Answers {
     bool good;
   };
 
+  // What an origin has sent behind a lock that it has not got yet.
+  struct HeldBack {
+    bool waits = true;
+    std::vector<Message> messages;
+  };
+
   // message.cpp
+  bool waits_for_lock(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
+  void serve_granted() TUTTI_ENGINE_OWNED;
   void handle(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
   void send_failure(int rank, uint32_t serial, const Error& error) TUTTI_ENGINE_OWNED;
   void flushed(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::flushed); }
-  void granted(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::granted); }
-  void unlocked(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::unlocked); }
+  void granted(int origin) override TUTTI_ENGINE_OWNED;
+  void unlocked(int origin) override TUTTI_ENGINE_OWNED;
   void holders(int origin, const std::vector<int>& ranks) override TUTTI_ENGINE_OWNED;
   void failed(int origin, const Error& error) override TUTTI_ENGINE_OWNED { send_failure(origin, 0, error); }
 
@@ -138,6 +151,10 @@ class MessagePath final : public Answers {
   uint32_t last_serial_ TUTTI_OWNERS = 0;
   std::unordered_map<uint32_t, Access*> accesses_ TUTTI_OWNERS;       // that something comes for, by serial
   std::unordered_map<int, std::deque<Queued>> updates_ TUTTI_OWNERS;  // by origin; the first one is under way
+  std::unordered_map<int, HeldBack> lazy_ TUTTI_OWNERS;               // by origin, of those whose lock is lazy
+  // Origins whose turn has come, one after the other: what one of them has sent may give up the lock for the next one.
+  std::vector<int> granted_ TUTTI_OWNERS;
+  bool serves_granted_ TUTTI_OWNERS = false;
 };
 
 }  // namespace tutti::rma

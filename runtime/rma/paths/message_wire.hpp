@@ -21,7 +21,7 @@ enum class WindowMessage : int32_t {
   flushed,
   post,      // the sender exposes its memory to the receiver
   complete,  // the sender's operations in this exposure epoch are before this one
-  lock,      // signature: 1 if exclusive; answered by `granted` when it is the sender's turn
+  lock,      // signature: kExclusive, kLazy; answered by `granted` when it is the sender's turn, unless it is lazy
   granted,
   unlock,  // answered by `unlocked` when all operations before it are complete
   unlocked,
@@ -29,6 +29,10 @@ enum class WindowMessage : int32_t {
   holders,  // bytes: the ranks that hold it or come before, 32 bits each
   witness,  // of one witness to another (witness.hpp)
 };
+
+// Of a lock: one holder alone. And: who asks does not wait until it is his turn, and sends what belongs to the epoch
+// behind it, which waits here.
+inline constexpr uint64_t kExclusive = 1, kLazy = 2;
 
 struct OperationHead {
   int64_t displacement = 0;   // bytes from the start of the window; in a dynamic one an address

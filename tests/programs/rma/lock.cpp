@@ -2,6 +2,8 @@
 // Passive target: locks that exclude each other, that are shared, many at once; lock_all with
 // flushes; operations with requests, mixed with point-to-point messages. NOT_MPICH: 4.0 does not
 // end with more ranks than cores.
+#include <algorithm>
+
 #include "check.hpp"
 
 namespace {
@@ -35,6 +37,53 @@ void counter(const check::Program& mpi, int rounds) {
   CHECK_EQ(memory[0], static_cast<long>(rounds) * size);
   CHECK_EQ(memory[1], 2L * rounds * size);
   OK(MPI_Win_unlock(me, win));
+  OK(MPI_Win_free(&win));
+}
+
+// What is started behind a lock that has to wait comes after what was done under the one before: short data and long
+// ones, with a request and without, of two windows in turn.
+void queued(const check::Program& mpi) {
+  constexpr int kLong = 3000;
+  const int me = mpi.rank(), size = mpi.size();
+  std::vector<long> memory(kLong + 1, 0), sums(1, 0), block(kLong);
+  MPI_Win win, other;
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(long)), sizeof(long), MPI_INFO_NULL,
+                    MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(sums.data(), sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &other));
+  for (int round = 0; round < 20; ++round) {
+    const int r = (me + round) % size;
+    const long one = 1;
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, r, 0, other));
+    OK(MPI_Accumulate(&one, 1, MPI_LONG, r, 0, 1, MPI_LONG, MPI_SUM, other));
+    for (const bool with_request : {false, true}) {
+      long count = -1;
+      MPI_Request request = MPI_REQUEST_NULL;
+      OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, r, 0, win));
+      if (with_request)
+        OK(MPI_Rget(block.data(), kLong, MPI_LONG, r, 1, kLong, MPI_LONG, win, &request));
+      else
+        OK(MPI_Get(block.data(), kLong, MPI_LONG, r, 1, kLong, MPI_LONG, win));
+      OK(MPI_Get(&count, 1, MPI_LONG, r, 0, 1, MPI_LONG, win));
+      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      OK(MPI_Win_flush_local(r, win));
+      CHECK_EQ(block.front(), count);
+      CHECK_EQ(block.back(), count);
+      ++count;
+      std::ranges::fill(block, count);
+      OK(MPI_Put(block.data(), kLong, MPI_LONG, r, 1, kLong, MPI_LONG, win));
+      OK(MPI_Put(&count, 1, MPI_LONG, r, 0, 1, MPI_LONG, win));
+      OK(MPI_Win_unlock(r, win));
+    }
+    OK(MPI_Win_unlock(r, other));
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
+  OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, other));
+  CHECK_EQ(memory.front(), 40L);
+  CHECK_EQ(sums.front(), 20L);
+  OK(MPI_Win_unlock(me, other));
+  OK(MPI_Win_unlock(me, win));
+  OK(MPI_Win_free(&other));
   OK(MPI_Win_free(&win));
 }
 
@@ -169,6 +218,7 @@ void requests(const check::Program& mpi, int length) {
 int main(int argc, char** argv) {
   check::Program mpi(&argc, &argv);
   counter(mpi, 30);
+  queued(mpi);
   several(mpi);
   lock_all(mpi, 0);
   lock_all(mpi, MPI_MODE_NOCHECK);
