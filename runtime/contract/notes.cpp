@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/flight.hpp"
 #include "base/os/source_place.hpp"
@@ -22,10 +23,14 @@ constexpr Words kWords[] = {
     {"", "", "", ""},
     {"", "", "", ""},
     {"", "", "", ""},
+    {"", "", "", ""},
+    {"", "", "", ""},
+    {"", "", "", ""},
     {"request", "requests", "never completed", "started"},
     {"persistent request", "persistent requests", "never freed", "made"},
     {"message", "messages", "sent and never received", "sent"},
     {"message", "messages", "matched by a probe and never received", "matched"},
+    {"message", "messages", "of a connection never received", "cut off"},
     {"communicator", "communicators", "never freed", "made"},
     {"datatype", "datatypes", "never freed", "made"},
     {"operation", "operations", "never freed", "made"},
@@ -56,6 +61,50 @@ std::string undefined_line(const Note& note, const std::string& place) {
       "undefined: the standard (section 6.9.2) does not define {}; it is computed all the "
       "same, but another MPI may refuse it: {} ({})",
       note.detail, call_text(note, place), ranks_text(note.ranks));
+}
+
+std::string between_fences_line(const Note& note, const std::string& place) {
+  return fmt::format(
+      "epochs: {} locks a window between two calls of MPI_Win_fence, which may begin and end an epoch in which the "
+      "window is exposed, and one that is exposed is not locked (the standard, section 12.5.3): give "
+      "MPI_MODE_NOSUCCEED to the fence before it, or MPI_MODE_NOPRECEDE to the one behind it ({})",
+      call_text(note, place), ranks_text(note.ranks));
+}
+
+std::string file_race_line(const Note& note, const std::string& place) {
+  return fmt::format(
+      "race: {} ({}) writes {}, and nothing orders the two: what is there afterwards is undefined in nonatomic mode; "
+      "call MPI_File_sync, MPI_Barrier and MPI_File_sync between them (the standard, section 14.6.1)",
+      call_text(note, place), ranks_text(note.ranks), note.detail);
+}
+
+std::string file_errors_line(const std::vector<const Note*>& notes, const std::vector<std::string>& places) {
+  uint64_t count = 0;
+  for (const Note* note : notes) count += note->count;
+  return fmt::format(
+      "errors of files: {} returned, of which nobody has asked for the class or the text (the error handler of files "
+      "is MPI_ERRORS_RETURN at first; the standard, section 14.7): {} ({}), {}{}",
+      count == 1 ? "1 was" : fmt::format("{} were", count), call_text(*notes[0], places[0]),
+      ranks_text(notes[0]->ranks), notes[0]->detail,
+      notes.size() > 1 ? fmt::format("; and {} more place{}", notes.size() - 1, notes.size() == 2 ? "" : "s") : "");
+}
+
+// Of a note that has a line of its own.
+std::optional<std::string> own_line(const Note& note, const std::string& place) {
+  switch (note.kind) {
+    case NoteKind::race:
+      return race_line(note, place);
+    case NoteKind::unready:
+      return unready_line(note, place);
+    case NoteKind::undefined:
+      return undefined_line(note, place);
+    case NoteKind::between_fences:
+      return between_fences_line(note, place);
+    case NoteKind::file_race:
+      return file_race_line(note, place);
+    default:
+      return std::nullopt;
+  }
 }
 
 std::string kind_line(const std::vector<const Note*>& notes, const std::vector<std::string>& places) {
@@ -97,6 +146,10 @@ void Notes::add(NoteKind kind, uint16_t function, uint64_t caller, std::string d
   CodeAddress address = code_address(caller);
   std::ranges::replace_if(detail, [](char c) { return c == '\t' || c == '\n'; }, ' ');
   add({kind, function, std::move(address.module), address.offset, 1, std::move(detail), {}});
+}
+
+void Notes::add(const Notes& others) {
+  for (const Note& note : others.notes_) add(note);
 }
 
 // Fields end with a tabulator, notes with a line feed; neither is in them.
@@ -145,26 +198,18 @@ std::vector<std::string> Notes::lines() const {
 
   std::vector<std::string> lines;
   for (size_t i = 0; i < sorted.size();) {
-    if (sorted[i]->kind == NoteKind::race) {
-      lines.push_back(race_line(*sorted[i], places[i]));
-      ++i;
-      continue;
-    }
-    if (sorted[i]->kind == NoteKind::unready) {
-      lines.push_back(unready_line(*sorted[i], places[i]));
-      ++i;
-      continue;
-    }
-    if (sorted[i]->kind == NoteKind::undefined) {
-      lines.push_back(undefined_line(*sorted[i], places[i]));
+    if (const auto line = own_line(*sorted[i], places[i])) {
+      lines.push_back(*line);
       ++i;
       continue;
     }
     size_t end = i;
     while (end < sorted.size() && sorted[end]->kind == sorted[i]->kind) ++end;
     const auto first = static_cast<std::ptrdiff_t>(i), last = static_cast<std::ptrdiff_t>(end);
-    lines.push_back(
-        kind_line({sorted.begin() + first, sorted.begin() + last}, {places.begin() + first, places.begin() + last}));
+    const std::vector<const Note*> alike(sorted.begin() + first, sorted.begin() + last);
+    const std::vector<std::string> theirs(places.begin() + first, places.begin() + last);
+    lines.push_back(alike[0]->kind == NoteKind::file_error ? file_errors_line(alike, theirs)
+                                                           : kind_line(alike, theirs));
     i = end;
   }
   return lines;

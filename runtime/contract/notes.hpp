@@ -11,13 +11,17 @@
 namespace tutti::contract {
 
 enum class NoteKind : uint8_t {
-  race,       // one note a place
-  unready,    // likewise
-  undefined,  // one note for each detail, with the first place; the others: one a kind
+  race,            // one note a place
+  unready,         // likewise
+  undefined,       // one note for each detail, with the first place
+  between_fences,  // a lock, one note a place
+  file_race,       // two ranks that write the same bytes, one note a place
+  file_error,      // this and the others: one a kind
   request,
   persistent,  // a persistent request, active or not
   message,
   taken_message,
+  cut_off_message,  // its communicator was disconnected
   comm,
   datatype,
   op,
@@ -41,6 +45,7 @@ class Notes {
  public:
   // By this process; alike ones are counted.
   void add(NoteKind kind, uint16_t function, uint64_t caller, std::string detail = "");
+  void add(const Notes& others);
 
   std::string packed() const;
   void add_packed(std::string_view bytes, int rank);  // of what a rank has packed

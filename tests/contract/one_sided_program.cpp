@@ -218,7 +218,7 @@ void memory_of_its_own() {
     if (i % 2 == 0 && rank == 0) w.get(0, 16);
     if (i % 2 == 1 && rank == 2) MPI_Get(w.memory, 16, I, 1, 0, 16, I, w.win);
   }
-  w.fence();
+  w.fence(MPI_MODE_NOSUCCEED);
   MPI_Win_lock_all(0, w.win);  // what is got is complete before the other one receives
   if (rank == 0) {
     w.get(0, 8);

@@ -47,11 +47,18 @@ NOTES = [
     ("race_posted", 4, ["race: .* MPI_Irecv at LINE(race_posted)"]),
     ("unready", 2, ["not ready: MPI_Recv at LINE(unready), .* a message of MPI_Rsend .* rank 1\\): from rank 0 with tag 1 on MPI_COMM_WORLD"]),
     ("unready_any", 2, ["not ready: MPI_Irecv at LINE(unready_any)"]),
+    ("lock_between_fences", 2, ["epochs: MPI_Win_lock at LINE(lock_between_fences), .* between two calls of MPI_Win_fence.*12.5.3\\): give MPI_MODE_NOSUCCEED .* \\(rank 0\\)"]),
+    ("file_error", 2, ["errors of files: 4 were returned, .* MPI_File_write_at at LINE(file_error), .* \\(ranks 0 and 1\\), .*: 12 bytes are no whole number of etypes"]),
+    ("file_errors_apart", 1, ["errors of files: 2 were returned, .* at LINE(file_errors_apart), .*; and 1 more place"]),
+    ("file_race", 2, ["race: MPI_File_write_at at LINE(file_race), .* \\(rank 1\\) writes bytes 8 to 15 of .*, which rank 0 writes by MPI_File_write_at at LINE(file_race), .*14.6.1"]),
+    ("file_race_together", 3, ["race: MPI_File_write_at_all at LINE(file_race_together), .* \\(rank 2\\) writes byte 4 of .*, which rank 1 writes by MPI_File_write_at_all"]),
+    ("file_race_later", 2, ["race: MPI_File_iwrite_at at LINE(file_race_later), .* \\(rank 1\\) writes bytes 0 to 3 of .*, which rank 0 writes by MPI_File_iwrite_at"]),
     ("race_takes_the_other", 3, ["race: .* MPI_Recv at LINE(race_takes_the_other)"]),
 ]
 RIGHT = [("defined", 2), ("ready", 2), ("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
          ("in_turn", 4), ("in_turn_by_barriers", 4), ("in_turn_by_ssend", 3), ("posted_apart", 3), ("posted_in_turn", 3), ("threads_in_turn", 2),
          ("threads_apart", 2), ("serialized_in_turn", 1), ("funneled_at_any_time", 1), ("single_at_any_time", 1),
+         ("locks_apart_from_fences", 2), ("file_error_asked", 2), ("file_error_handled", 2), ("file_in_turn", 3), ("file_atomic", 2), ("file_interleaved", 3),
          ("multiple_ask", 1), ("funneled_sessions", 1), ("single_session_for_all", 1), ("serialized_beside_a_session", 1)]
 # Wrong, but errors are returned: nothing crashes or hangs, and nothing is told.
 SURVIVES = [("two_at_random", 1)] * 5

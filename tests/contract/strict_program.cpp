@@ -219,7 +219,36 @@ const Cases own_cases{
        if (rank == 1) MPI_Irecv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, &request);  // LINE unready_any
        if (rank == 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
      }},
+    // ---- a window is locked where it may be exposed by a fence
+    {"lock_between_fences",
+     [] {
+       MPI_Win window;
+       MPI_Win_create(into, sizeof into, sizeof(int), MPI_INFO_NULL, world, &window);
+       MPI_Win_fence(0, window);
+       for (int i = 0; rank == 0 && i < 2; ++i) {
+         MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);  // LINE lock_between_fences
+         MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
+         MPI_Win_unlock(1, window);
+       }
+       MPI_Win_fence(0, window);
+       MPI_Win_free(&window);
+     }},
     // ---- right: silent
+    {"locks_apart_from_fences",  // the one before says that nothing follows, or the one behind that nothing went before
+     [] {
+       MPI_Win window;
+       MPI_Win_create(into, sizeof into, sizeof(int), MPI_INFO_NULL, world, &window);
+       for (const bool before : {true, false}) {
+         MPI_Win_fence(before ? MPI_MODE_NOSUCCEED : 0, window);
+         MPI_Win_lock_all(0, window);
+         if (rank == 0) MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
+         MPI_Win_unlock_all(window);
+         MPI_Win_fence(before ? 0 : MPI_MODE_NOPRECEDE, window);
+       }
+       MPI_Win_lock_all(0, window);
+       MPI_Win_unlock_all(window);
+       MPI_Win_free(&window);
+     }},
     {"ready",
      [] {
        MPI_Request request;
@@ -504,6 +533,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(world, &size);
   Cases cases = own_cases;
   cases.merge(thread_cases());
+  cases.merge(file_cases());
   const auto at = cases.find(name);
   if (at == cases.end()) {
     std::fprintf(stderr, "no case %s\n", name.c_str());

@@ -10,6 +10,7 @@
 #include "contract/checker.hpp"
 #include "contract/report.hpp"
 #include "engine/engine.hpp"
+#include "functions.hpp"
 #include "members/processes.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
@@ -72,14 +73,74 @@ Error Strict::found(Error error) {
 // ---- reductions
 
 void Strict::computes_undefined(std::string what) {
-  const Lock lock(undefined_mutex_);
+  const Lock lock(others_mutex_);
   undefined_.try_emplace(std::move(what), here());
 }
 
-void Strict::note_undefined(contract::Notes& notes) {
-  const Lock lock(undefined_mutex_);
+// ---- what else is told at the end
+
+void Strict::tells_at_end(contract::NoteKind kind, CallSite place, std::string detail) {
+  const Lock lock(others_mutex_);
+  known_.add(kind, place.function, place.caller, std::move(detail));
+}
+
+namespace {
+
+// The latest error of a file that was returned to this thread, of which the program has not asked; by its caller.
+constinit thread_local uint64_t unasked_error = 0;
+
+// What is so of the world and not of the program, which may well look at the code alone: whether a file is there, and
+// what may be done with it, is found out by trying.
+bool is_of_the_world(int error_class, uint16_t function) {
+  switch (error_class) {
+    case MPI_ERR_NO_SUCH_FILE:
+    case MPI_ERR_FILE_EXISTS:
+    case MPI_ERR_FILE_IN_USE:
+    case MPI_ERR_NO_SPACE:
+    case MPI_ERR_QUOTA:
+    case MPI_ERR_IO:
+    case MPI_ERR_UNSUPPORTED_DATAREP:
+      return true;
+    case MPI_ERR_ACCESS:
+    case MPI_ERR_READ_ONLY:
+    case MPI_ERR_BAD_FILE:
+      return function == static_cast<uint16_t>(Function::File_open) ||
+             function == static_cast<uint16_t>(Function::File_delete);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Strict::returns_error_of_file(int error_class, std::string_view text, CallSite place) {
+  if (handles_errors_of_files_.load(std::memory_order_relaxed) || is_of_the_world(error_class, place.function)) return;
+  const size_t name = text.find(": ");  // of the function, which the note tells anyway
+  const Lock lock(others_mutex_);
+  ErrorsOfFile& errors = file_errors_[place.caller];
+  if (errors.count++ == 0) {
+    errors.place = place;
+    errors.sentence = text.substr(name == std::string_view::npos ? 0 : name + 2);
+  }
+  unasked_error = place.caller;
+}
+
+void Strict::asks_of_error() {
+  const uint64_t caller = std::exchange(unasked_error, 0);
+  if (caller == 0) return;
+  const Lock lock(others_mutex_);
+  const auto at = file_errors_.find(caller);
+  if (at != file_errors_.end() && --at->second.count == 0) file_errors_.erase(at);
+}
+
+void Strict::note_others(contract::Notes& notes) {
+  const Lock lock(others_mutex_);
   for (const auto& [what, place] : undefined_)
     notes.add(contract::NoteKind::undefined, place.function, place.caller, what);
+  for (const auto& [caller, errors] : file_errors_)
+    for (int i = 0; i < errors.count; ++i)
+      notes.add(contract::NoteKind::file_error, errors.place.function, caller, errors.sentence);
+  notes.add(known_);
 }
 
 // ---- messages
@@ -265,7 +326,7 @@ Error tell_left_over(bool own_too) {
   if (own_too) note_objects(mine);
   strict->note_races(mine);
   strict->note_unready(mine);
-  strict->note_undefined(mine);
+  strict->note_others(mine);
   std::vector<std::string> to_first(size);
   to_first[0] = mine.packed();
   const std::vector<std::string> all = p.checker->exchange(std::move(to_first));

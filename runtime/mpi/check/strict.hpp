@@ -52,6 +52,9 @@ class Strict final : public Watcher {
 
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
   void computes_undefined(std::string what) override;
+  void returns_error_of_file(int error_class, std::string_view text, CallSite place) override;
+  void sets_handler_of_file() override { handles_errors_of_files_.store(true, std::memory_order_relaxed); }
+  void asks_of_error() override;
   void tells_of_end(const void* operation) override { outstanding_.drop(operation); }
 
   // ---- messages; with the engine owned
@@ -73,6 +76,11 @@ class Strict final : public Watcher {
   // So has one with a request that wanted any source, and was posted at `place`.
   void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, CallSite place) TUTTI_ENGINE_OWNED;
 
+  // ---- what else is told at MPI_Finalize. Any thread.
+
+  // A note that is known already. `detail`: as contract::Notes wants it.
+  void tells_at_end(contract::NoteKind kind, CallSite place, std::string detail = "");
+
   // ---- at MPI_Finalize
 
   // How many messages of a sender nobody has received.
@@ -85,7 +93,7 @@ class Strict final : public Watcher {
   void note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes) TUTTI_ENGINE_OWNED;
   void note_races(contract::Notes& notes);
   void note_unready(contract::Notes& notes);
-  void note_undefined(contract::Notes& notes);
+  void note_others(contract::Notes& notes);
 
  private:
   using Stream = std::tuple<uint64_t, int, int>;  // context, process, tag: received in order
@@ -120,8 +128,17 @@ class Strict final : public Watcher {
   };
   std::map<uint64_t, Race> races_;                                // by caller
   std::map<uint64_t, std::pair<CallSite, std::string>> unready_;  // by caller: whose message it was
-  Mutex undefined_mutex_;
-  std::map<std::string, CallSite> undefined_ TUTTI_GUARDED_BY(undefined_mutex_);  // where each was first
+  Mutex others_mutex_;
+  std::map<std::string, CallSite> undefined_ TUTTI_GUARDED_BY(others_mutex_);  // where each was first
+  // By caller: the first one's sentence, and how many.
+  struct ErrorsOfFile {
+    CallSite place;
+    std::string sentence;
+    int count = 0;
+  };
+  std::map<uint64_t, ErrorsOfFile> file_errors_ TUTTI_GUARDED_BY(others_mutex_);
+  std::atomic<bool> handles_errors_of_files_ = false;  // whoever sets a handler looks; orders nothing
+  contract::Notes known_ TUTTI_GUARDED_BY(others_mutex_);
 };
 
 // This thread is in a call that nobody can hear of before it has heard of all others that they are in it as well.

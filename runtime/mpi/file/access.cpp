@@ -9,6 +9,7 @@
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"
 #include "mpi/file/told_failure.hpp"
+#include "mpi/file/written.hpp"
 #include "mpi/object/status.hpp"
 
 namespace tutti::mpi::file {
@@ -205,6 +206,8 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
       if (Error e = taken.take({use_of(job)})) return e;
     outcome = perform(job);
   }
+  if (file.written && !outcome.error) [[unlikely]]
+    file.written->add(job, here());
   tell(status, outcome.bytes);
   return std::move(outcome.error);
 }

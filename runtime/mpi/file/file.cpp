@@ -21,6 +21,7 @@
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/told_failure.hpp"
+#include "mpi/file/written.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
@@ -307,6 +308,8 @@ File::File(Ref<Window> window, std::string path, int amode, Ref<Errhandler> errh
       view(byte_view()),
       handle(handle_of(*this)) {
   name = std::move(path);
+  if (strict) [[unlikely]]
+    written = std::make_unique<Written>();
 }
 
 File::~File() = default;
@@ -366,6 +369,8 @@ Error file_close(MPI_File* fh) {
     mine = failure(MPI_ERR_PENDING, "{}: a split collective has begun and has not ended (argument fh)", file.name);
   await_earlier(file);
   if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
+  if (file.written) [[unlikely]]
+    if (Error e = file.written->compare(file, Function::File_close)) return e;
   if (strict) [[unlikely]]
     open_files().drop(file);
   // Whatever fails from here on, the file is closed, and no rank is told that it can try again.

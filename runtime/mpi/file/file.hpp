@@ -27,6 +27,7 @@ namespace tutti::mpi::file {
 
 struct Representation;
 class FileRequest;
+class Written;
 
 // What MPI_File_set_view has set; constant, and kept by what is under way. Positions are bytes as
 // they lie in the file, without holes.
@@ -92,6 +93,8 @@ class File final : public HasErrhandler {
   // All ranks' views, once a collective access has asked for them after MPI_File_set_view.
   std::shared_ptr<const std::vector<io::View>> views TUTTI_GUARDED_BY(mutex);
   bool views_too_large TUTTI_GUARDED_BY(mutex) = false;
+
+  std::unique_ptr<Written> written;  // under --check=strict (written.hpp)
 
   MPI_File handle = MPI_FILE_NULL;
 };

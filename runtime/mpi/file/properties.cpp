@@ -11,6 +11,7 @@
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/told_failure.hpp"
+#include "mpi/file/written.hpp"
 #include "mpi/object/inventory.hpp"
 
 namespace tutti::mpi::file {
@@ -325,7 +326,8 @@ Error file_sync(File& fh) {
   await_earlier(fh);
   Error mine = no_split(fh);
   if (!mine && !(fh.amode & MPI_MODE_RDONLY)) mine = fh.io->sync();
-  return agree(fh.comm(), Function::File_sync, std::move(mine));
+  if (Error e = agree(fh.comm(), Function::File_sync, std::move(mine))) return e;
+  return fh.written ? fh.written->compare(fh, Function::File_sync) : Error();
 }
 
 Error file_set_atomicity(File& fh, int flag) {

@@ -8,10 +8,12 @@
 #include "engine/engine.hpp"
 #include "function_names.hpp"
 #include "io/worker_pool.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/file/access.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"
+#include "mpi/file/written.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
@@ -91,6 +93,8 @@ class FileRequest final : public Request {
     begin();
   }
   void leave() TUTTI_ENGINE_OWNED {
+    if (job_.file->written && !outcome_.error && !unheard_) [[unlikely]]
+      job_.file->written->add(job_, started_);
     if (!unheard_) --job_.file->accesses;
     engine_of_process().note_event();
     finish(!outcome_.error || unheard_);
@@ -129,6 +133,7 @@ class FileRequest final : public Request {
   }
 
   const PlacedAccess job_;
+  const CallSite started_ = strict ? here() : CallSite();
   io::Transferred outcome_;
   std::unique_ptr<Together> together_;       // nullptr: it asks nobody
   const Request* step_ = nullptr;            // the exchange that is under way; the engine's owner's

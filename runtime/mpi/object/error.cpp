@@ -21,6 +21,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -308,6 +309,8 @@ int call_errhandler(HasErrhandler* on, int code, std::string_view text, const In
   const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&initial_errhandler());
   switch (handler->does) {
     case Errhandler::Does::return_code:
+      if (checking.watcher && on && on->kind == Errhandler::On::file) [[unlikely]]
+        checking.watcher->returns_error_of_file(code, text, incident.place);
       return code;
     case Errhandler::Does::call_user: {
       const InCallback in_callback;
@@ -351,6 +354,8 @@ Error create_errhandler(Errhandler::Function function, Errhandler::On on, MPI_Er
 Error set_errhandler(HasErrhandler& on, Errhandler& errhandler) {
   if (Error e = errhandler.suits(on.kind)) return e;
   on.errhandler = Ref<Errhandler>(&errhandler);
+  if (checking.watcher && on.kind == Errhandler::On::file) [[unlikely]]
+    checking.watcher->sets_handler_of_file();
   if (contract::Ledger* ledger = on.ledger()) ledger->set_fatal(errhandler.ends_job());
   return {};
 }
@@ -370,6 +375,8 @@ Error call_errhandler_of(HasErrhandler& on, int errorcode, const char* function)
 }
 
 Error error_class(int errorcode, int* errorclass) {
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->asks_of_error();
   if (is_standard(errorcode)) {
     *errorclass = errorcode;
   } else if (const auto mine = added().find(errorcode)) {
@@ -381,6 +388,8 @@ Error error_class(int errorcode, int* errorclass) {
 }
 
 Error error_string(int errorcode, char* string, int* resultlen) {
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->asks_of_error();
   std::string text = class_string(errorcode);
   if (const auto mine = added().find(errorcode)) {
     text = mine->text;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/engine_owned.hpp"
 #include "base/result.hpp"
 #include "mpi/object/checking.hpp"
+#include "mpi/object/incident.hpp"
 
 namespace tutti::mpi {
 
@@ -18,6 +20,11 @@ class Watcher {
   virtual void computes_undefined(std::string what) = 0;
   // The program has heard that an operation is complete, whose request stays: its buffers are the program's again.
   virtual void tells_of_end(const void* operation) = 0;
+  // An error of a file was returned to the program, by the error handler that files have unless it sets one; it sets one;
+  // and it asks what the latest error of this thread means. Any thread.
+  virtual void returns_error_of_file(int error_class, std::string_view text, CallSite place) = 0;
+  virtual void sets_handler_of_file() = 0;
+  virtual void asks_of_error() = 0;
   // A call does what is an error with strict alone: that of the call, unless findings are only to be reported.
   virtual Error found(Error error) = 0;
 

@@ -194,9 +194,19 @@ void Races::fenced() {
   ++fences_;
 }
 
+void Races::locks() {
+  if (std::exchange(may_be_fenced_, false)) locked_ = here();
+}
+
 void Races::promises(int assertion, bool post) {
   const Lock lock(mutex_);
   const bool no_put = assertion & MPI_MODE_NOPUT;
+  if (!post) {
+    if (locked_.caller && !(assertion & MPI_MODE_NOPRECEDE))
+      strict->tells_at_end(contract::NoteKind::between_fences, locked_);
+    locked_ = {};
+    may_be_fenced_ = !(assertion & MPI_MODE_NOSUCCEED);
+  }
   if (post)
     posted_no_put_ = no_put;
   else

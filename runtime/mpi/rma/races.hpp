@@ -56,6 +56,7 @@ class Races final : public rma::Witness, public Exposed {
 
   // MPI_Win_fence or MPI_Win_post is about to begin an epoch.
   void promises(int assertion, bool post) TUTTI_ENGINE_OWNED;
+  void locks() TUTTI_ENGINE_OWNED;   // MPI_Win_lock or MPI_Win_lock_all is about to begin one
   void fenced() TUTTI_ENGINE_OWNED;  // one ends, and the next one begins
   void exposed_no_more() TUTTI_ENGINE_OWNED;
   // What was found of this rank's operations, or of its memory, since the last time.
@@ -114,6 +115,8 @@ class Races final : public rma::Witness, public Exposed {
   std::vector<rma::Accesses> started_
       TUTTI_GUARDED_BY(mutex_);                    // by target: those of this rank that may not be complete there
   rma::Accesses served_ TUTTI_GUARDED_BY(mutex_);  // those of all at this rank's memory
+  bool may_be_fenced_ = false;                     // behind a fence that may begin an epoch
+  CallSite locked_;                                // the first lock since then
   int fences_ = 0;                                 // their parity: others are at most one ahead
   bool no_put_[2] TUTTI_GUARDED_BY(mutex_) = {false, false};  // MPI_MODE_NOPUT, by that parity
   bool posted_no_put_ TUTTI_GUARDED_BY(mutex_) = false;

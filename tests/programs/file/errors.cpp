@@ -169,7 +169,7 @@ void check_shared_views(Scratch& scratch, int rank, int size) {
     if (wanted) CHECK(says(code, "the views of ranks 0 and") && says(code, "shared-views"));
     CHECK_EQ(check::error_class(MPI_File_seek_shared(file, 0, MPI_SEEK_SET)), wanted);
     CHECK_EQ(check::error_class(MPI_File_get_position_shared(file, &place)), wanted);
-    OK(MPI_File_write_at_all(file, rank, &number, 1, MPI_INT, MPI_STATUS_IGNORE));
+    OK(MPI_File_write_at_all(file, 100 + rank, &number, 1, MPI_INT, MPI_STATUS_IGNORE));
   }
   OK(MPI_Type_free(&two));
   OK(MPI_Type_free(&every_other));
@@ -180,6 +180,7 @@ void check_split(Scratch& scratch) {
   MPI_File file = opened(scratch.file("split"), MPI_MODE_CREATE | MPI_MODE_RDWR);
   int out = 5, other = 6;
   FAILS(MPI_File_write_all_end(file, &out, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+  OK(MPI_File_seek(file, check::world_rank * static_cast<MPI_Offset>(sizeof out), MPI_SEEK_SET));
   OK(MPI_File_write_all_begin(file, &out, 1, MPI_INT));
   FAILS(MPI_File_write_all_begin(file, &other, 1, MPI_INT), MPI_ERR_OTHER);
   FAILS(MPI_File_read_all_end(file, &out, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
