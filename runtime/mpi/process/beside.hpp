@@ -3,20 +3,27 @@
 // one drives the engine as in any other call of MPI. So operations under way go on, and nobody polls.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <utility>
 
 namespace tutti::mpi::processes {
 
+// Whose call of MPI the work cannot go on without at the moment: a process' number, which the thread that works sets;
+// kNobody where that is not known, as while the other side is at it.
+using Awaited = std::atomic<int>;
+inline constexpr int kNobody = -1;
+
 // Returns when the work is done. It may be done by the calling thread, without progress, where no thread can be made.
-void do_beside(const std::function<void()>& work);
+// `awaited`: nullptr, or what the detector of deadlocks hears meanwhile.
+void do_beside(const std::function<void()>& work, const Awaited* awaited = nullptr);
 
 // The same of work that has a result.
 template <class Work>
-auto beside(Work work) -> decltype(work()) {
+auto beside(Work work, const Awaited* awaited = nullptr) -> decltype(work()) {
   std::optional<decltype(work())> result;
-  do_beside([&] { result.emplace(work()); });
+  do_beside([&] { result.emplace(work()); }, awaited);
   return *std::move(result);
 }
 

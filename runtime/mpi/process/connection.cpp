@@ -206,13 +206,13 @@ class Meeting {
         function_(function),
         context_(accepts ? engine::random_context() : 0) {}
 
-  Error begin(const std::function<Result<Socket>()>& reach) {
+  Error begin(const std::function<Result<Socket>()>& reach, const Awaited* awaited) {
     Result<Words> ours = words_of_ours(false);
     if (!ours) return std::move(ours).error();
     if (ours->problem_class != MPI_SUCCESS) return ours->error();
     Error unreached;
     if (is_root()) {
-      Result<Socket> reached = beside([&] { return reach(); });
+      Result<Socket> reached = beside([&] { return reach(); }, awaited);
       if (reached)
         socket_ = *std::move(reached);
       else
@@ -370,13 +370,13 @@ Error spread_text(Comm& comm, int root, std::string& text) {
 }
 
 Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function,
-                              const std::function<Result<Socket>()>& reach) {
+                              const std::function<Result<Socket>()>& reach, const Awaited* awaited) {
   if (comm.is_inter())
     return failure(MPI_ERR_COMM, "an intercommunicator has no group that could be one side of another (argument comm)");
   if (root < 0 || root >= comm.size())
     return failure(MPI_ERR_ROOT, "root {} is no rank of the communicator of {} (argument root)", root, comm.size());
   Meeting meeting(comm, root, accepts, function);
-  if (Error e = meeting.begin(reach)) return e;
+  if (Error e = meeting.begin(reach, awaited)) return e;
   if (Error e = meeting.meet_far()) return e;
 
   Side other;

@@ -12,15 +12,16 @@
 
 #include "base/function.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/process/beside.hpp"
 #include "mpi/process/socket.hpp"
 
 namespace tutti::mpi::processes {
 
 // Collective over `comm`, and over the other side, which calls it, too. `reach`, which the root alone calls, and which
 // may block, gives the socket to the other root. `accepts`: one side is true, its group comes first. `function`: the
-// program's call.
+// program's call. `awaited`: whose call `reach` waits for (beside.hpp).
 Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function,
-                              const std::function<Result<Socket>()>& reach);
+                              const std::function<Result<Socket>()>& reach, const Awaited* awaited = nullptr);
 
 // Collective over both sides: from here on neither hears of the other's end. Nothing if `comm` has none.
 Error part(Comm& comm);

@@ -11,6 +11,7 @@
 
 #include "base/random.hpp"
 #include "base/secret.hpp"
+#include "mpi/process/beside.hpp"
 
 namespace tutti::mpi::processes {
 namespace {
@@ -120,13 +121,15 @@ Deadline Greetings::next() const {
   return first;
 }
 
-Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline) {
+Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline, std::atomic<int>* awaited) {
   const Deadline soon = std::chrono::steady_clock::now() + kPatienceWithStrangers;
   const std::string mine = random_hex(kNonce / 2);
   if (Error e = socket.send(mine, soon)) return e;
   const auto is_gone = [](Error e) { return std::move(e).within("the port was closed, or its process has ended"); };
   // Until MPI_Comm_accept is called over there.
   Result<std::string> answer = socket.receive(kLongestGreeting, deadline);
+  // Before anything is sent that could let the other side's call end.
+  if (awaited) awaited->store(kNobody);
   if (!answer) return is_gone(std::move(answer).error());
   if (answer->size() <= kNonce) return failure(MPI_ERR_PORT, "what listens there is no port of Tutti's");
   const std::string theirs = answer->substr(0, kNonce);

@@ -12,6 +12,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <list>
 #include <string>
 #include <vector>
@@ -52,7 +53,8 @@ class Greetings {
   std::list<Guest> guests_;
 };
 
-// The other side of it; returns when its turn has come.
-Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline);
+// The other side of it; returns when its turn has come. `awaited` (beside.hpp), if any, becomes kNobody when the side that
+// accepts has answered: from then on that is at it.
+Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline, std::atomic<int>* awaited);
 
 }  // namespace tutti::mpi::processes

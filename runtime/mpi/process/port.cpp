@@ -17,6 +17,9 @@
 
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "boot/joining.hpp"
+#include "mpi/object/current.hpp"
+#include "mpi/process/beside.hpp"
 #include "mpi/process/greetings.hpp"
 
 namespace tutti::mpi::processes {
@@ -129,10 +132,31 @@ std::string text_of(std::chrono::milliseconds time) {
 
 }  // namespace
 
+namespace {
+
+// "JOB.RANK"; empty where that would not be known again.
+std::string own_text() {
+  const boot::JobInfo& job = own_job().view();
+  return job.size == 1 || job.id.find('/') != std::string::npos ? "" : fmt::format("{}.{}", job.id, job.rank);
+}
+
+// The process of this job, but not this one, that has opened the port.
+int owner_in_this_job(const PortName& name) {
+  const boot::JobInfo& job = own_job().view();
+  const std::string_view owner = name.owner;
+  const size_t dot = owner.rfind('.');
+  if (dot == std::string_view::npos || owner.substr(0, dot) != job.id) return kNobody;
+  int rank = kNobody;
+  std::from_chars(owner.data() + dot + 1, owner.data() + owner.size(), rank);
+  return rank >= 0 && rank < job.size && rank != job.rank ? rank : kNobody;
+}
+
+}  // namespace
+
 std::string PortName::text() const {
   std::string list;
   for (const std::string& address : addresses) list += (list.empty() ? "" : ",") + address;
-  return fmt::format("{}{}/{}/{}/{}", kScheme, host, list, port, secret);
+  return fmt::format("{}{}/{}/{}/{}{}{}", kScheme, host, list, port, secret, owner.empty() ? "" : "/", owner);
 }
 
 Result<PortName> PortName::parse(std::string_view text) {
@@ -151,7 +175,7 @@ Result<PortName> PortName::parse(std::string_view text) {
     else
       parts.back() += c;
   }
-  if (parts.size() != 4) return bad("it has not four parts");
+  if (parts.size() != 4 && parts.size() != 5) return bad("it has not four parts, or five");
   PortName name;
   name.host = parts[0];
   for (size_t at = 0; at < parts[1].size();) {
@@ -164,6 +188,7 @@ Result<PortName> PortName::parse(std::string_view text) {
   if (problem != std::errc() || end != last || name.port < 1 || name.port > 65535) return bad("its number is none");
   if (!Secret::from_hex(parts[3])) return bad("it ends in no secret");
   name.secret = parts[3];
+  if (parts.size() == 5) name.owner = parts[4];
   return name;
 }
 
@@ -194,6 +219,7 @@ Result<std::shared_ptr<Port>> Port::open() {
   name.port = ntohs(bound.storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound.storage).sin6_port
                                                         : reinterpret_cast<sockaddr_in&>(bound.storage).sin_port);
   name.secret = random_hex(kSecretBytes);
+  name.owner = own_text();
   {
     const Lock alone(port->greeting_);
     port->greetings_ = std::make_unique<Greetings>(name.secret);
@@ -252,7 +278,7 @@ Result<bool> Port::greet(int or_else, Deadline deadline) {
   return n == 1 && all[1].revents != 0;
 }
 
-Result<Socket> connect_to_port(const std::string& text, TimeLimit patience) {
+Result<Socket> connect_to_port(const std::string& text, TimeLimit patience, std::atomic<int>* awaited) {
   Result<PortName> name = PortName::parse(text);
   if (!name) return std::move(name).error();
   std::vector<std::string> addresses = name->addresses;
@@ -261,7 +287,9 @@ Result<Socket> connect_to_port(const std::string& text, TimeLimit patience) {
   const Deadline deadline = deadline_of(patience);
   for (const std::string& address : addresses) {
     Result<Socket> socket = reach(address, name->port);
-    const Error problem = socket ? greet_as_client(*socket, name->secret, deadline) : Error();
+    if (awaited && socket) awaited->store(owner_in_this_job(*name));
+    const Error problem = socket ? greet_as_client(*socket, name->secret, deadline, awaited) : Error();
+    if (awaited) awaited->store(kNobody);
     if (socket && !problem) {
       watch_liveness(socket->fd());
       return socket;

@@ -3,9 +3,10 @@
 // a secret, which whoever connects proves to know without sending it; so does this side. Who cannot is sent away, and
 // nobody who connects can keep others waiting for long.
 //
-//   tutti://HOST/ADDRESS,ADDRESS/PORT/SECRET
+//   tutti://HOST/ADDRESS,ADDRESS/PORT/SECRET/JOB.RANK
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@ struct PortName {
   std::vector<std::string> addresses;  // numeric, no loopback
   int port = 0;
   std::string secret;  // in hexadecimal digits
+  std::string owner;   // job and rank; a name without them is good, too
 
   std::string text() const;
   static Result<PortName> parse(std::string_view text);  // an error says what is no port's name
@@ -53,7 +55,9 @@ class Port {
   std::unique_ptr<Greetings> greetings_ TUTTI_GUARDED_BY(greeting_);
 };
 
-// An error that says why nobody can be reached there, or that nobody has accepted in time.
-Result<Socket> connect_to_port(const std::string& name, TimeLimit patience = std::nullopt);
+// An error that says why nobody can be reached there, or that nobody has accepted in time. `awaited`: is told of a process
+// of this job whose port it is and that does not accept (beside.hpp).
+Result<Socket> connect_to_port(const std::string& name, TimeLimit patience = std::nullopt,
+                               std::atomic<int>* awaited = nullptr);
 
 }  // namespace tutti::mpi::processes

@@ -15,7 +15,10 @@
 
 #include "base/mutex.hpp"
 #include "contract/ledger.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
+#include "members/processes.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
@@ -137,14 +140,18 @@ Error comm_accept(const char* port_name, Info* info, int root, Comm& comm, MPI_C
 
 Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
-  return give(join_groups(comm, root, false, Function::Comm_connect,
-                          [&]() -> Result<Socket> {
-                            if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
-                            Result<TimeLimit> patience = patience_of(
-                                info, ports().patience.count() ? TimeLimit(ports().patience) : std::nullopt);
-                            if (!patience) return std::move(patience).error();
-                            return connect_to_port(port_name, *patience);
-                          }),
+  Awaited awaited = kNobody;
+  return give(join_groups(
+                  comm, root, false, Function::Comm_connect,
+                  [&]() -> Result<Socket> {
+                    if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
+                    Result<TimeLimit> patience =
+                        patience_of(info, ports().patience.count() ? TimeLimit(ports().patience) : std::nullopt);
+                    if (!patience) return std::move(patience).error();
+                    const bool has_limit = info && info->get("timeout");  // which the program deals with
+                    return connect_to_port(port_name, *patience, has_limit ? nullptr : &awaited);
+                  },
+                  &awaited),
               newcomm);
 }
 
@@ -169,11 +176,34 @@ Error comm_join(int fd, MPI_Comm* intercomm) {
               intercomm);
 }
 
+namespace {
+
+// What the other job has sent on it and nobody here has received: its sender has come to the end of the connection.
+void note_cut_off(const Comm& comm) {
+  const Process& p = comm.process;
+  std::map<std::pair<int, int>, int> left;  // by source and tag
+  {
+    const engine::Engine::Guard own(*p.engine);
+    p.engine->matcher().each_unexpected([&](const engine::Unexpected& message) {
+      const transport::Header& h = message.header;
+      if (h.context == comm.context() && p.processes->is_foreign(h.process)) ++left[{h.source, h.tag}];
+    });
+  }
+  for (const auto& [from, count] : left)
+    for (int i = 0; i < count; ++i)
+      strict->tells_at_end(contract::NoteKind::cut_off_message, here(),
+                           fmt::format("from rank {} of the other group with tag {}", from.first, from.second));
+}
+
+}  // namespace
+
 Error comm_disconnect(MPI_Comm* comm) {
   Comm& object = *resolve<Comm>(*comm);
   await_communication(object);
   const bool is_parent = process().parent == *comm;
   if (Error e = part(object)) return e;
+  if (strict) [[unlikely]]
+    note_cut_off(object);
   let_children_be(object.context());
   if (Error e = free_communicator(comm, Function::Comm_disconnect)) return e;
   if (is_parent) process().parent = MPI_COMM_NULL;

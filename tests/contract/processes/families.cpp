@@ -47,6 +47,11 @@ void merge(MPI_Comm other) {
 }  // namespace
 
 const std::map<std::string, std::function<void(MPI_Comm)>> kChildren{
+    {"message_cut_off",
+     [](MPI_Comm parent) {
+       const int data = 5;
+       MPI_Send(&data, 1, MPI_INT, 0, 7, parent);
+     }},
     {"parents_bcast_child_barrier",
      [](MPI_Comm parent) {
        int data = 0;
@@ -135,6 +140,13 @@ const std::map<std::string, std::function<void(MPI_Comm)>> kChildren{
 };
 
 const Cases kFamilies{
+    {"message_cut_off",
+     [] {
+       MPI_Comm child = spawn();
+       int data = 0;
+       if (!wrong) MPI_Recv(&data, 1, MPI_INT, 0, 7, child, MPI_STATUS_IGNORE);
+       part(child);
+     }},
     {"no_parent",
      [] {
        MPI_Comm parent;

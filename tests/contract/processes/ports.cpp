@@ -130,6 +130,14 @@ const Cases kPorts{
        MPI_Info_free(&info);
        part(two);
      }},
+    {"connect_to_nobody",  // without a limit: the port's owner waits for this one in another call
+     [] {
+       const std::string port = port_of_all();
+       if (wrong && rank == 0) barrier();
+       MPI_Comm two = pair(port);
+       if (!wrong || rank != 0) barrier();
+       part(two);
+     }},
     {"accept_nobody",
      [] {
        const std::string port = port_of_all();

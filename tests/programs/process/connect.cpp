@@ -134,12 +134,13 @@ void names(const check::Program& program) {
 
 // Connections to the port that say nothing, or nothing that it understands.
 std::vector<int> strangers_at(const char* port, int count) {
-  std::string name = port;
-  name.resize(name.rfind('/'));
+  const std::string name = port;  // tutti://host/addresses/number/...
+  size_t at = name.find("//") + 1;
+  for (int part = 0; part < 2; ++part) at = name.find('/', at + 1);
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  to.sin_port = htons(static_cast<uint16_t>(std::stoi(name.substr(name.rfind('/') + 1))));
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(name.substr(at + 1))));
   std::vector<int> all;
   for (int i = 0; i < count; ++i) {
     all.push_back(socket(AF_INET, SOCK_STREAM, 0));
