@@ -30,7 +30,7 @@ std::vector<Case> wrong_cases() {
     {"types",
      [] {
        fenced([](W w) {
-         const float f = 1;
+         static const float f = 1;
          rank ? w.add(0) : void(MPI_Accumulate(&f, 1, MPI_FLOAT, 2, 0, 1, MPI_FLOAT, MPI_SUM, w.win));  // LINE float
        });
      }},
@@ -69,7 +69,7 @@ std::vector<Case> wrong_cases() {
     {"one_types",
      [] {
        fenced([](W w) {
-         const float f = 1;
+         static const float f = 1;
          if (rank != 0) return;
          w.add(0);
          MPI_Accumulate(&f, 1, MPI_FLOAT, 2, 0, 1, MPI_FLOAT, MPI_SUM, w.win);

@@ -41,8 +41,10 @@ LEFT_OUT = {
     "program.datatype.no_copy_aside_bcast": "without either",
 }
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
-# does not synchronise: which is what this option makes it do.
-ARGUMENTS = {("program.legal.collectives", "--stress=sync"): ["-wildcard_takes_root_first"]}
+# does not synchronise: which is what this option makes it do. The other program does what strict calls an error, but
+# with an argument.
+ARGUMENTS = {("program.legal.collectives", "--stress=sync"): ["-wildcard_takes_root_first"],
+             ("program.coll.arrays", "--check=strict"): ["arrays stay as they are"]}
 
 
 def judge(program, code, err):

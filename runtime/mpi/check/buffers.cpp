@@ -138,12 +138,12 @@ void show_buffers(Request& request, std::span<const BufferUse> uses) {
 }
 
 void drop_buffers(const void* owner) {
-  if (strict) strict->outstanding().drop(owner);
+  if (strict) strict->tells_of_end(owner);
   if (tells_of_accesses) end_accesses(owner, false);
 }
 
 void drop_buffers_for_all(const void* owner) {
-  if (strict) strict->outstanding().drop(owner);
+  if (strict) strict->tells_of_end(owner);
   if (tells_of_accesses) end_accesses(owner, true);
 }
 
@@ -170,6 +170,11 @@ Error TakenBuffers::look_at(std::span<const BufferUse> uses) {
   return {};
 }
 
+Error StartedBuffers::take(const coll::Call& call, const Comm& comm) {
+  if (strict) arrays_.add_of(call, comm);
+  return take(uses_of(call, comm));
+}
+
 Error StartedBuffers::take(std::vector<BufferUse> uses) {
   hearsay::may_tell();
   uses_ = std::move(uses);
@@ -179,7 +184,11 @@ Error StartedBuffers::take(std::vector<BufferUse> uses) {
 }
 
 void StartedBuffers::give_to(Request& request) {
-  if (strict) strict->outstanding().give_to(&taken_, &request);
+  if (strict) {
+    strict->outstanding().give_to(&taken_, &request);
+    strict->keep(request, uses_, {.operation = "collective", .section = "6.12"});
+    strict->keep(request, std::move(arrays_));
+  }
   show_buffers(request, uses_);
 }
 

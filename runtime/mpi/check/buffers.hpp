@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "coll/call.hpp"
 #include "mpi/check/outstanding.hpp"
+#include "mpi/check/steady.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/request/request.hpp"
 
@@ -60,13 +61,14 @@ class TakenBuffers {
 // Those of a collective that starts, until it has a request, whose end drops them.
 class StartedBuffers {
  public:
-  Error take(const coll::Call& call, const Comm& comm) { return take(uses_of(call, comm)); }
+  Error take(const coll::Call& call, const Comm& comm);
   Error take(std::vector<BufferUse> uses);
   void give_to(Request& request);
 
  private:
   TakenBuffers taken_;
   std::vector<BufferUse> uses_;
+  SteadyArrays arrays_;  // with --check=strict
 };
 
 }  // namespace tutti::mpi

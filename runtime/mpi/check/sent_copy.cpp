@@ -8,31 +8,35 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include "memory/movers.hpp"
 
 namespace tutti::mpi {
 namespace {
 
-Error freed() {
+Error freed(const SentWords& words) {
   return failure(MPI_ERR_BUFFER,
-                 "the send buffer was freed before the send was complete. An expression of Fortran, or a part of an "
-                 "array that the compiler copies, is gone when the call returns: send a variable");
+                 "{} was freed before the {} was complete. An expression of Fortran, or a part of an "
+                 "array that the compiler copies, is gone when the call returns: pass a variable",
+                 words.buffer, words.operation);
 }
 
-Error written(int64_t byte) {
+Error written(const SentWords& words, int64_t byte) {
   return failure(MPI_ERR_BUFFER,
-                 "byte {} of the send buffer was written to before the send was complete (the standard, section "
-                 "3.7.2). An expression of Fortran, or a part of an array that the compiler copies, is gone when the "
-                 "call returns: send a variable",
-                 byte);
+                 "byte {} of {} was written to before the {} was complete (the standard, section "
+                 "{}). An expression of Fortran, or a part of an array that the compiler copies, is gone when the "
+                 "call returns: pass a variable",
+                 byte, words.buffer, words.operation, words.section);
 }
 
-// Compares memory that may be gone with the copy, which the kernel says and nobody else. It is asked for a window of
-// memory, in which there may be many short runs: to the end of a page, or as long as the run.
+constexpr size_t kPage = 4096, kMostRead = 4 * kPage;
+
+// Compares memory that may be gone with the copy. The kernel is asked for a window of memory, in which there may be many
+// short runs: to the end of a page, or as long as the run.
 class Comparison {
  public:
-  explicit Comparison(const std::byte* expected) : expected_(expected) {}
+  Comparison(const std::byte* expected, const SentWords& words) : expected_(expected), words_(words) {}
 
   // The next run in type-map order. False: nothing more need be looked at.
   bool add(uintptr_t at, int64_t length) {
@@ -42,7 +46,7 @@ class Comparison {
       const std::byte* const here = window_ + (at - begin_);
       const auto equal = static_cast<size_t>(std::mismatch(here, here + part, expected_ + done_).first - here);
       if (equal < part) {
-        error_ = written(static_cast<int64_t>(done_ + equal));
+        error_ = written(words_, static_cast<int64_t>(done_ + equal));
         return false;
       }
       at += part, left -= part, done_ += part;
@@ -52,45 +56,62 @@ class Comparison {
   Error end() { return std::move(error_); }
 
  private:
-  static constexpr size_t kPage = 4096, kMost = 4 * kPage;
-
   bool read(uintptr_t at, size_t wanted) {
-    const size_t length = std::min(std::max(wanted, kPage - at % kPage), kMost);
-    iovec pages[kMost / kPage + 1];  // each is read as a whole or not at all
-    size_t count = 0;
-    for (size_t done = 0; done < length; ++count) {
-      pages[count] = {reinterpret_cast<void*>(at + done), std::min(length - done, kPage - (at + done) % kPage)};
-      done += pages[count].iov_len;
-    }
-    const iovec here{window_, length};
-    const ssize_t got = process_vm_readv(getpid(), &here, 1, pages, count, 0);
-    if (got == 0 || (got < 0 && errno == EFAULT)) error_ = freed();
+    const size_t length = std::min(std::max(wanted, kPage - at % kPage), kMostRead);
+    const ssize_t got = read_what_is_there(at, window_, length);
+    if (got == 0 || (got < 0 && errno == EFAULT)) error_ = freed(words_);
     if (got <= 0) return false;  // or it may not be asked
     begin_ = at, end_ = at + static_cast<uintptr_t>(got);
     return true;
   }
 
   const std::byte* const expected_;
+  const SentWords& words_;
   size_t done_ = 0;                // bytes of the copy
   uintptr_t begin_ = 0, end_ = 0;  // of the window
   Error error_;
-  std::byte window_[kMost];
+  std::byte window_[kMostRead];
 };
 
 }  // namespace
 
-std::unique_ptr<SentCopy> SentCopy::of(const Payload& sent, std::atomic<int64_t>& held) {
+ssize_t read_what_is_there(uintptr_t at, void* to, size_t length) {
+  auto* const bytes = static_cast<std::byte*>(to);
+  for (size_t done = 0; done < length;) {
+    const size_t part = std::min(length - done, kMostRead);
+    iovec pages[kMostRead / kPage + 1];  // each is read as a whole or not at all
+    size_t count = 0;
+    for (size_t in_part = 0; in_part < part; ++count) {
+      const uintptr_t from = at + done + in_part;
+      pages[count] = {reinterpret_cast<void*>(from), std::min(part - in_part, kPage - from % kPage)};
+      in_part += pages[count].iov_len;
+    }
+    const iovec here{bytes + done, part};
+    const ssize_t got = process_vm_readv(getpid(), &here, 1, pages, count, 0);
+    if (got <= 0) return done > 0 ? static_cast<ssize_t>(done) : got;
+    done += static_cast<size_t>(got);
+    if (static_cast<size_t>(got) < part) return static_cast<ssize_t>(done);
+  }
+  return static_cast<ssize_t>(length);
+}
+
+std::unique_ptr<SentCopy> SentCopy::of(const Payload& sent, std::atomic<int64_t>& held, SentWords words) {
   const int64_t size = sent.bytes();
   if (size <= 0) return nullptr;
   if (held.fetch_add(size, std::memory_order_relaxed) + size > kMost) {
     held.fetch_sub(size, std::memory_order_relaxed);
     return nullptr;
   }
-  return std::unique_ptr<SentCopy>(new SentCopy(sent, size, held));
+  return std::unique_ptr<SentCopy>(new SentCopy(sent, size, held, std::move(words)));
 }
 
-SentCopy::SentCopy(const Payload& sent, int64_t size, std::atomic<int64_t>& held)
-    : sent_(sent), size_(size), held_(held), bytes_(new std::byte[static_cast<size_t>(size)]) {
+SentCopy::SentCopy(const Payload& sent, int64_t size, std::atomic<int64_t>& held, SentWords words)
+    : layout_(*sent.layout),
+      sent_{sent.base, sent.count, &layout_},
+      size_(size),
+      held_(held),
+      words_(std::move(words)),
+      bytes_(new std::byte[static_cast<size_t>(size)]) {
   memory::pack(sent_, 0, bytes_.get(), size_);
 }
 
@@ -105,7 +126,7 @@ Error SentCopy::judge() {
 }
 
 Error SentCopy::compare() const {
-  Comparison comparison(bytes_.get());
+  Comparison comparison(bytes_.get(), words_);
   sent_.layout->each_run(0, size_, [&](int64_t at, int64_t length) {
     return comparison.add(reinterpret_cast<uintptr_t>(sent_.base) + static_cast<uintptr_t>(at), length);
   });

@@ -30,7 +30,9 @@ std::string text_of(const Comm& comm) {
 void open_strict(bool report_only) {
   checking.watcher = strict = new Strict(report_only);  // as long as the process
   inventory::open([](const Object& gone) {
-    if (with_handle(gone.tag()) == Tag::request) strict->outstanding().drop(&gone);
+    if (with_handle(gone.tag()) != Tag::request) return;
+    strict->outstanding().drop(&gone);
+    strict->steady().drop(&gone);
   });
 }
 
@@ -68,6 +70,19 @@ Error Strict::found(Error error) {
   for (const std::string& line : story_of(mine, nullptr, said)) text += "\n  " + line;
   log_line(Level::error, text);
   return {};
+}
+
+// ---- what stays as it is
+
+void Strict::keep(Request& request, std::span<const BufferUse> uses, const SentWords& words) {
+  for (const BufferUse& use : uses)
+    if (!use.writes && use.payload.count > 0) steady_.keep(&request, SentCopy::of(use.payload, bytes_copied, words));
+  request.set_watched();
+}
+
+void Strict::keep(Request& request, SteadyArrays arrays) {
+  steady_.keep(&request, std::move(arrays));
+  request.set_watched();
 }
 
 // ---- reductions

@@ -16,6 +16,7 @@
 #include "base/mutex.hpp"
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
+#include "mpi/check/steady.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/entry_guard.hpp"
 #include "mpi/object/watcher.hpp"
@@ -44,10 +45,16 @@ class Strict final : public Watcher {
   // place in the program.
   Error found(Error error) override;
   Outstanding& outstanding() { return outstanding_; }
+  // What operations under way read. With the engine owned, or before the program has the request: what the call reads
+  // stays as it is until the program completes `request`, and so do the arrays.
+  Steady& steady() { return steady_; }
+  void keep(Request& request, std::span<const BufferUse> uses, const SentWords& words);
+  void keep(Request& request, SteadyArrays arrays);
+  Error judges(const void* operation) override { return found(steady_.judge(operation)); }
   void add(Exposed& memory);
   void remove(Exposed& memory);
 
-  // Of all send buffers (sent_copy.hpp).
+  // Of all copies (sent_copy.hpp).
   std::atomic<int64_t> bytes_copied = 0;
 
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
@@ -55,7 +62,10 @@ class Strict final : public Watcher {
   void returns_error_of_file(int error_class, std::string_view text, CallSite place) override;
   void sets_handler_of_file() override { handles_errors_of_files_.store(true, std::memory_order_relaxed); }
   void asks_of_error() override;
-  void tells_of_end(const void* operation) override { outstanding_.drop(operation); }
+  void tells_of_end(const void* operation) override {
+    outstanding_.drop(operation);
+    steady_.end(operation);
+  }
 
   // ---- messages; with the engine owned
 
@@ -106,6 +116,7 @@ class Strict final : public Watcher {
 
   const bool report_only_;
   Outstanding outstanding_;
+  Steady steady_;
   Mutex exposed_mutex_;
   std::vector<Exposed*> exposed_ TUTTI_GUARDED_BY(exposed_mutex_);
   Mutex reported_mutex_;

@@ -14,6 +14,7 @@
 #include "exec/preparation.hpp"
 #include "mpi/check/buffers.hpp"
 #include "mpi/check/message_types.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_request.hpp"
@@ -45,6 +46,7 @@ class PersistentCollective {
 
   const Ref<Comm> comm_;
   OwnArrays arrays_;
+  SteadyArrays given_arrays_;  // the program's, under --check=strict
   ResolvedCall resolved_;
   contract::Origin origin_;
   engine::Channel channel_;
@@ -58,6 +60,8 @@ PersistentCollective::PersistentCollective(const Arguments& from_program, Resolv
     : comm_(&comm), resolved_(std::move(resolved)), idle_(comm.store()) {
   coll::Call& call = resolved_.call;
   Arguments given = from_program;
+  if (strict) [[unlikely]]
+    given_arrays_.add_of(call, comm);
   arrays_.take_types(given, call);
   arrays_.take_counts(given, call, coll::ArrayLengths(call, comm.size()));
   call.in_layouts = resolved_.in_layouts;
@@ -106,6 +110,10 @@ Result<std::unique_ptr<exec::Execution>> PersistentCollective::execution() {
 Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request) {
   Comm& comm = *self->comm_;
   StartedBuffers taken;
+  if (strict) [[unlikely]]
+    if (Error e = strict->found(self->given_arrays_.judge(
+            "arrays of a persistent collective stay as they are until MPI_Request_free (the standard, section 6.13)")))
+      return e;
   if (watches_buffers) [[unlikely]]
     if (Error e = taken.take(self->resolved_.call, comm)) return e;
   {

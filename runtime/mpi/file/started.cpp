@@ -8,6 +8,7 @@
 #include "engine/engine.hpp"
 #include "function_names.hpp"
 #include "io/worker_pool.hpp"
+#include "mpi/check/buffers.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/file/access.hpp"
@@ -157,7 +158,9 @@ Error take_buffer(FileRequest& made, const PlacedAccess& job) {
   if (!watches_buffers || job.count == 0) [[likely]]
     return {};
   const BufferUse use = use_of(job);
-  return take_buffers(made, {&use, 1});
+  if (Error e = take_buffers(made, {&use, 1})) return e;
+  if (strict) strict->keep(made, {&use, 1}, {"the buffer", "access to the file", "14.4.1"});
+  return {};
 }
 
 // Whether the ranks have something to tell each other.
@@ -232,7 +235,8 @@ Error end_split(File& file, Function began, const void* buffer, MPI_Status* stat
   MPI_Status done{};
   request->fill(done);
   tell(status, status_bytes(done));
-  return request->error();
+  Error error = request->error();
+  return error || !strict ? std::move(error) : strict->judges(request.get());
 }
 
 }  // namespace tutti::mpi::file

@@ -25,6 +25,8 @@ class Watcher {
   virtual void returns_error_of_file(int error_class, std::string_view text, CallSite place) = 0;
   virtual void sets_handler_of_file() = 0;
   virtual void asks_of_error() = 0;
+  // The program hears that an operation is complete: an error if it has disturbed it. Asked of watched ones alone.
+  virtual Error judges(const void* operation) = 0;
   // A call does what is an error with strict alone: that of the call, unless findings are only to be reported.
   virtual Error found(Error error) = 0;
 

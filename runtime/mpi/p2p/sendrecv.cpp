@@ -99,6 +99,8 @@ Error start_pair(PairRequest& made, int dest, int sendtag, int source, int recvt
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   if (strict) [[unlikely]] {
+    const BufferUse sent{made.send.payload};
+    strict->keep(made, {&sent, 1}, {});
     strict->sends(comm, dest, sendtag);
     strict->looks(comm, source, recvtag);
   }

@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "memory/movers.hpp"
 #include "mpi/check/message_types.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/partitioned/partitioned.hpp"
 
@@ -72,6 +73,7 @@ class Send final : public Partitioned {
   void begin() override TUTTI_ENGINE_OWNED;
   void send(SendOperation& op, const Payload& payload, const engine::Match& match) TUTTI_ENGINE_OWNED;
   void send_run(int first, int count) TUTTI_ENGINE_OWNED;
+  void keep(int low, int high) TUTTI_ENGINE_OWNED;
   int at_most() const { return static_cast<int>(std::max<int64_t>(1, kTogether / std::max<int64_t>(bytes(), 1))); }
 
   const uint32_t order_;
@@ -120,6 +122,8 @@ Error Send::ready(int low, int high) {
                      "operation (the standard, section 4.2.2)",
                      i);
   for (int i = low; i <= high; ++i) ready_[static_cast<size_t>(i)] = true;
+  if (strict) [[unlikely]]
+    keep(low, high);
   const int count = high - low + 1;
   left_ -= count;
   const std::shared_ptr<Partitioned> held = shared_from_this();
@@ -134,11 +138,16 @@ Error Send::ready(int low, int high) {
 }
 
 void Send::send_run(int first, int count) {
-  const int64_t apart = given_.count * given_.type->layout->extent();
-  void* const from =
-      reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) + static_cast<uintptr_t>(apart * first));
-  send(sends_[static_cast<size_t>(first)], given_.type->payload(from, given_.count * count),
+  send(sends_[static_cast<size_t>(first)], memory_of(first, first + count - 1),
        {greeting_.context, given_.comm->rank(), first, rounds_});
+}
+
+// Under --check=strict: from now on the program leaves these partitions as they are.
+void Send::keep(int low, int high) {
+  for (int i = low; i <= high; ++i) {
+    const BufferUse sent{memory_of(i, i)};
+    strict->keep(*round(), {&sent, 1}, {fmt::format("partition {}", i), "operation", "4.2.2"});
+  }
 }
 
 class Receive final : public Partitioned {

@@ -5,6 +5,7 @@
 #include "engine/engine.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/status.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/request/generalized.hpp"
 #include "mpi/request/live.hpp"
 
@@ -33,7 +34,10 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
   Error error;
   if (!request.ended_well()) {
     error = request.error();
-    if (request.is_watched()) tell_of_end(live);
+    if (request.is_watched()) {
+      if (checking.watcher && !error) error = checking.watcher->judges(&request);
+      tell_of_end(live);
+    }
   }
   // Only for collectives does a single completion call set the status' error (section 6.12).
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective) status->MPI_ERROR = error.mpi_class();

@@ -179,6 +179,10 @@ void Races::completed_locally(int rank) {
       started_[r].drop([](const Accesses::Access& access) { return brings_data(access.act); });
 }
 
+void Races::origin_over(const void* operation) {
+  if (!disturbed_) disturbed_ = strict->judges(operation);
+}
+
 void Races::request_gone(const void* request) {
   const Lock lock(mutex_);
   for (Accesses& each : started_)
@@ -220,6 +224,7 @@ void Races::exposed_no_more() {
 }
 
 Error Races::take_finding() {
+  if (disturbed_) return std::exchange(disturbed_, Error());
   std::optional<Race> found;
   {
     const Lock lock(mutex_);

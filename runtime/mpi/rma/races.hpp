@@ -51,6 +51,8 @@ class Races final : public rma::Witness, public Exposed {
   void completed(int rank) TUTTI_ENGINE_OWNED;          // kAll: of all
   void completed_locally(int rank) TUTTI_ENGINE_OWNED;  // what has brought data here is over
   void request_gone(const void* request);               // likewise; any thread
+  // An operation without a request is complete here, whose origin buffer has to be what it was (check/steady.hpp).
+  void origin_over(const void* operation) TUTTI_ENGINE_OWNED;
 
   // ---- epochs of this rank
 
@@ -59,7 +61,7 @@ class Races final : public rma::Witness, public Exposed {
   void locks() TUTTI_ENGINE_OWNED;   // MPI_Win_lock or MPI_Win_lock_all is about to begin one
   void fenced() TUTTI_ENGINE_OWNED;  // one ends, and the next one begins
   void exposed_no_more() TUTTI_ENGINE_OWNED;
-  // What was found of this rank's operations, or of its memory, since the last time.
+  // What was found of this rank's operations, of their buffers, or of its memory, since the last time.
   Error take_finding() TUTTI_ENGINE_OWNED;
 
   void serves(int origin, uint64_t mark, const rma::Act& act,
@@ -115,6 +117,7 @@ class Races final : public rma::Witness, public Exposed {
   std::vector<rma::Accesses> started_
       TUTTI_GUARDED_BY(mutex_);                    // by target: those of this rank that may not be complete there
   rma::Accesses served_ TUTTI_GUARDED_BY(mutex_);  // those of all at this rank's memory
+  Error disturbed_;                                // an origin buffer was; the first since the last time
   bool may_be_fenced_ = false;                     // behind a fence that may begin an epoch
   CallSite locked_;                                // the first lock since then
   int fences_ = 0;                                 // their parity: others are at most one ahead

@@ -111,7 +111,11 @@ void Window::drop_those(int rank) {
   if (in_use.empty()) return;
   InUseAt& there = in_use[static_cast<size_t>(rank)];
   drop_buffers_for_all(&there);
-  for (const InUse& use : there.own) drop_buffers_for_all(&use);
+  for (const InUse& use : there.own) {
+    if (races) races->origin_over(&use);
+    drop_buffers_for_all(&use);
+    if (strict) strict->steady().drop(&use);
+  }
   for (const std::weak_ptr<InUse>& weak : there.of_requests)
     if (const auto use = weak.lock()) drop_buffers_for_all(use.get());
   there = {};

@@ -164,8 +164,10 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
  public:
   explicit AccessRequest(Window& window) : Request(Kind::one_sided, *window.comm), window_(&window) {}
   ~AccessRequest() override {
-    if (in_use_) [[unlikely]]
+    if (in_use_) [[unlikely]] {
       drop_buffers(in_use_.get());
+      if (strict) strict->steady().drop(in_use_.get());
+    }
     if (window_->races) [[unlikely]]
       window_->races->request_gone(this);
   }
@@ -186,7 +188,10 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
     if (in_use_) [[unlikely]]
       drop_buffers(in_use_.get());
   }
-  Error error() const override { return error_ ? Error(error_.mpi_class(), error_.message()) : Error(); }
+  Error error() const override {
+    if (error_) return Error(error_.mpi_class(), error_.message());
+    return in_use_ && strict ? strict->judges(in_use_.get()) : Error();
+  }
   Error cancel() override TUTTI_ENGINE_OWNED {
     return failure(MPI_ERR_REQUEST,
                    "the request belongs to an operation on a window, which cannot be cancelled (the "
@@ -208,10 +213,20 @@ struct Here {
   bool writes;
 };
 
+// What the operation reads here stays as it is until it is complete. A request's own call is told with the request.
+void keep(const Window::InUse& in_use, std::span<const BufferUse> uses, CallSite started) {
+  for (const BufferUse& use : uses)
+    if (!use.writes)
+      strict->steady().keep(&in_use,
+                            SentCopy::of(use.payload, strict->bytes_copied, {"the origin buffer", "operation", "12.3"}),
+                            started);
+}
+
 Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use,
                std::span<const BufferUse> uses) TUTTI_ENGINE_OWNED {
   auto shared = std::make_shared<Window::InUse>(std::move(in_use));
   if (Error e = take_buffers(shared.get(), uses)) return e;
+  if (strict) keep(*shared, uses, {});
   if (seen(*request.window())) request.set_watched();  // of what it has brought one learns
   std::deque<std::weak_ptr<Window::InUse>>& others = there.of_requests;
   while (!others.empty() && others.front().expired()) others.pop_front();  // those that are gone
@@ -237,7 +252,10 @@ Error take(Window& win, int rank, AccessRequest* request, std::span<const Here> 
   if (!strict) return take_buffers(&there, buffers);
   there.own.push_back(std::move(in_use));
   Error error = take_buffers(&there.own.back(), buffers);
-  if (error) there.own.pop_back();
+  if (error)
+    there.own.pop_back();
+  else
+    keep(there.own.back(), buffers, here());
   return error;
 }
 
