@@ -31,11 +31,19 @@ std::set<int> Exchange::nodes_of_fence(const std::string& key) const {
 void Exchange::fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) {
   auto [at, fresh] = fences_.try_emplace(key);
   Fence& fence = at->second;
-  if (fresh) fence.missing = nodes_of_fence(key);
+  if (fresh) {
+    fence.missing = nodes_of_fence(key);
+    for (const int empty : empty_) fence.missing.erase(empty);
+  }
   fence.missing.erase(node);
   fence.data[node] = data;
   if (!addresses.key.empty()) fence.addresses.key = addresses.key;
   fence.addresses.packed += addresses.packed;
+  meet_if_complete(key);
+}
+
+void Exchange::meet_if_complete(const std::string& key) {
+  Fence& fence = fences_.at(key);
   if (!fence.missing.empty()) return;
   if (!fence.addresses.key.empty()) published_ = std::move(fence.addresses);
   std::string all;
@@ -58,8 +66,19 @@ bool Exchange::is_beyond(const std::string& key) const {
 void Exchange::met(const std::string& key, int status, const std::string& data) {
   const auto fence = fences_.extract(key);
   if (fence.empty()) return;
+  have_met_ = true;
   for (const auto& [to, bytes] : fence.mapped().data)
     if (!nodes_[to].lost) nodes_.node(to).fence_done(key, status, data);
+}
+
+void Exchange::expect_nothing_of(const std::set<int>& nodes) {
+  empty_ = nodes;
+  std::vector<std::string> open;
+  for (auto& [key, fence] : fences_) {
+    for (const int node : nodes) fence.missing.erase(node);
+    open.push_back(key);
+  }
+  for (const std::string& key : open) meet_if_complete(key);
 }
 
 void Exchange::asked(int node, uint64_t number, const Ask& ask) {

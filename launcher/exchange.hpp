@@ -32,6 +32,10 @@ class Exchange {
   // From beyond: what the job has asked, met and is wanted for there, and another job that ranks may come to talk to.
   void replied(uint64_t number, const Reply& reply);
   void met(const std::string& key, int status, const std::string& data);
+  // All ranks have met once, as they do in MPI_Init.
+  bool have_met() const { return have_met_; }
+  // Of these nodes no rank is left that could come to a meeting.
+  void expect_nothing_of(const std::set<int>& nodes);
   void wanted(uint64_t number, int rank);
   void learn(const NodeTask& kin);
 
@@ -48,9 +52,12 @@ class Exchange {
   };
   std::set<int> nodes_of_fence(const std::string& key) const;
   bool is_beyond(const std::string& key) const;
+  void meet_if_complete(const std::string& key);
 
   JobNodes& nodes_;
   Beyond* beyond_;
+  bool have_met_ = false;
+  std::set<int> empty_;  // nodes without ranks
   std::map<std::string, Fence> fences_;
   std::map<uint64_t, ModexQuestion> modexes_;
   uint64_t next_modex_ = 1;

@@ -26,6 +26,10 @@ namespace tutti::launcher {
 
 inline constexpr int kTimeoutExitCode = 124;
 
+// What the failure of a rank does, by the setting failure.action: it ends the job; or the others go on, and then the exit
+// code is theirs, or that of the first failure. The failure of a node ends the job in any case.
+enum class OnFailure { end, go_on, go_on_and_tell };
+
 // Large: it has one field for each thing that is asked when it is decided whether the job ends.
 class Job final : public NodeEvents {
  public:
@@ -37,6 +41,7 @@ class Job final : public NodeEvents {
     std::function<void()> send_now;          // what nodes have been told: this process stands still next
     std::string scheduler;                   // whose job this is, if signals of it mean something
     Beyond* beyond = nullptr;                // outlives the job
+    OnFailure on_failure = OnFailure::end;
   };
   Job(Loop& loop, Options options);
   ~Job() override;
@@ -49,7 +54,7 @@ class Job final : public NodeEvents {
   void fail(int exit_code, const std::string& sentence);
   // `silent`: it is not known to be without processes of the job.
   void lose_node(int node, const std::string& sentence, bool silent);
-  int exit_code() const { return failure_.value_or(0); }
+  int exit_code() const;
   bool is_ending() const { return failure_.has_value(); }
   bool is_over() const { return state_ == JobState::over; }
   bool is_hasty() const { return hasty_; }  // whoever asked for its end has asked once more
@@ -97,6 +102,7 @@ class Job final : public NodeEvents {
   // As fail(), but a cause that is heard of a moment later is blamed instead.
   void suspect(int exit_code, const std::string& sentence);
   std::string sentence_on(const RankEnd& end) const;
+  bool goes_on_without(const RankEnd& end);
   void happened(JobEvent event);
   void act(JobAction action);
   void limit(std::chrono::nanoseconds time, JobEvent event);
@@ -121,6 +127,10 @@ class Job final : public NodeEvents {
   Watch last_look_;             // at the ranks of a job that is interrupted
   JobState state_ = JobState::starting;
   std::optional<int> failure_;  // the exit code
+  // Where the job goes on without ranks that fail: how many have, and the exit codes of the first of these and of the
+  // first other one that ended otherwise than well.
+  int lost_ranks_ = 0;
+  int code_of_lost_ = 0, code_of_others_ = 0;
   bool hasty_ = false, crash_told_ = false;
 };
 

@@ -74,6 +74,13 @@ void JobNodes::ranks_gone(int node) {
   for (const int rank : map_.ranks_on(node)) rank_gone(rank);
 }
 
+std::set<int> JobNodes::without_ranks() const {
+  std::set<int> out;
+  for (int n = 0; n < count(); ++n)
+    if (!has_ranks(n)) out.insert(n);
+  return out;
+}
+
 bool JobNodes::has_ranks(int node) const {
   return std::ranges::any_of(map_.ranks_on(node), [this](int rank) { return alive_[static_cast<size_t>(rank)]; });
 }

@@ -47,6 +47,7 @@ class JobNodes {
   void ranks_gone(int node);  // those of this node
   bool has_ranks() const { return alive_count_ > 0; }
   bool has_ranks(int node) const;
+  std::set<int> without_ranks() const;  // nodes, whose ranks have all ended
   bool has_all_ranks() const { return alive_count_ == static_cast<int>(alive_.size()); }
 
  private:

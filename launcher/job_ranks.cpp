@@ -37,11 +37,42 @@ std::string Job::sentence_on(const RankEnd& end) const {
                      ::strsignal(signal), WCOREDUMP(end.wait_status) ? ", core dumped" : "", why);
 }
 
+int Job::exit_code() const {
+  if (failure_) return *failure_;
+  if (lost_ranks_ == 0) return code_of_others_;
+  const bool tells =
+      options_.on_failure == OnFailure::go_on_and_tell || lost_ranks_ == static_cast<int>(nodes_.map().ranks.size());
+  return tells ? code_of_lost_ : code_of_others_;
+}
+
+// A rank that has ended otherwise than well, of a job whose others go on: its end is told once, and is nobody else's. Only
+// once all have met in MPI_Init they know each other, and can be told who has failed.
+bool Job::goes_on_without(const RankEnd& end) {
+  const int status = end.wait_status;
+  const bool lost = end.connected && !end.finalized;
+  const bool ends = is_ending() || suspicion_.is_open();  // somebody has ended the job, or may have
+  if (options_.on_failure == OnFailure::end || ends || !exchange_.have_met() || (status == 0 && !lost)) return false;
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  const int code = signal ? 128 + signal : WEXITSTATUS(status);
+  const std::string how = signal ? fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal))
+                                 : fmt::format("exited with code {}", code);
+  if (lost) {
+    if (lost_ranks_++ == 0) code_of_lost_ = code ? code : 1;
+  } else if (code_of_others_ == 0) {
+    code_of_others_ = code;
+  }
+  say(Level::warning, "{} {}{}{}; the job goes on", nodes_.rank_label(end.rank, end.pid), how,
+      lost && !signal ? " without MPI_Finalize" : "", cause_of(end));
+  return true;
+}
+
 void Job::rank_ended(int, const RankEnd& end) {
   nodes_.rank_gone(end.rank);
   const int status = end.wait_status;
   if (end.pid == 0) {
     // Its node has said why it was not started.
+  } else if (goes_on_without(end)) {
+    exchange_.expect_nothing_of(nodes_.without_ranks());
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     signal == SIGABRT ? suspect(128 + signal, sentence_on(end)) : fail(128 + signal, sentence_on(end));

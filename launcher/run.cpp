@@ -73,7 +73,7 @@ class Run {
                      [this] {
                        if (daemons_) daemons_->send_now();
                      },
-                     plan.allocation.scheduler, &kin_}),
+                     plan.allocation.scheduler, &kin_, on_failure()}),
         inquiries_(loop_, job_id_, [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
           job_.look(records_of, std::move(answer));
         }) {}
@@ -154,12 +154,15 @@ class Run {
     if (up_ && !job_.is_ending()) job_.launch(*task_);
   }
 
+  OnFailure on_failure() const { return static_cast<OnFailure>(plan_.config.value("failure.action").number); }
+
   Error start_daemons() {
     const Config& config = plan_.config;
     daemons_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
         Daemons::Options{job_id_, remote_shell(plan_), by_srun(plan_), config.duration("launch.connect_timeout"),
-                         config.duration("launch.node_timeout"), static_cast<int>(config.number("launch.fan_out"))},
+                         config.duration("launch.node_timeout"), static_cast<int>(config.number("launch.fan_out")),
+                         on_failure() != OnFailure::end},
         Daemons::Events{[this] { launch(); },
                         [this](int host, LinkEnd how, const std::string& sentence) { lost(host, how, sentence); },
                         [this](int host, Message type, std::string_view payload) { return hear(host, type, payload); },
@@ -182,7 +185,8 @@ class Run {
         return failure(MPI_ERR_ARG, "--cpu-set {}: {} has none of these processors, or we may use none of them",
                        plan_.options.processors, own->name);
     }
-    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), own->name, *topology, tools());
+    Result<std::unique_ptr<PmixServer>> pmix =
+        PmixServer::start(cleanup_.folder(), own->name, *topology, tools(), on_failure() != OnFailure::end);
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));

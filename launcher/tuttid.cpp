@@ -85,7 +85,8 @@ class Daemon {
     // In turn: both libraries use the environment, and PMIx changes it.
     Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
-    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), node_.name, *topology);
+    Result<std::unique_ptr<PmixServer>> pmix =
+        PmixServer::start(cleanup_.folder(), node_.name, *topology, nullptr, start_.survives);
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
@@ -153,7 +154,7 @@ class Daemon {
     children_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
         Daemons::Options{start_.job_id, start_.rsh, false, start_.connect_timeout, start_.node_timeout, start_.fan_out,
-                         start_.secret},
+                         start_.survives, start_.secret},
         Daemons::Events{
             nullptr,
             [this](int node, LinkEnd how, const std::string& sentence) {

@@ -158,6 +158,7 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   start.below.assign(first_below, nodes.end());
   start.rsh = options_.rsh;
   start.fan_out = options_.fan_out;
+  start.survives = options_.survives;
   start.port = reception_.port();
   start.addresses = own_addresses();
   start.connect_timeout = options_.connect_timeout;

@@ -21,7 +21,7 @@ std::string write_start(const DaemonStart& start) {
   std::string out = fmt::format("{} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, start.job_id, start.port);
   for (const DaemonStart::Node& node : start.nodes) out += fmt::format("node {} {}\n", node.number, node.name);
   for (const DaemonStart::Node& node : start.below) out += fmt::format("below {} {}\n", node.number, node.name);
-  out += fmt::format("rsh {}\nfan_out {}\n", start.rsh, start.fan_out);
+  out += fmt::format("rsh {}\nfan_out {}\nsurvives {}\n", start.rsh, start.fan_out, int{start.survives});
   for (const std::string& address : start.addresses) out += fmt::format("address {}\n", address);
   return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n", start.connect_timeout.count(),
                            start.node_timeout.count(), start.secret.hex());
@@ -61,6 +61,8 @@ Result<DaemonStart> read_start(int fd) {
       start.rsh = value;
     else if (key == "fan_out")
       number(start.fan_out);
+    else if (key == "survives")
+      start.survives = value == "1";
     else if (key == "port")
       number(start.port);
     else if (key == "address")

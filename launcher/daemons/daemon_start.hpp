@@ -23,6 +23,7 @@ struct DaemonStart {
   std::vector<Node> below;  // those that this one starts in its turn
   std::string rsh;          // the command for that
   int fan_out = 1;          // how many it starts itself
+  bool survives = false;    // the job goes on without ranks that fail
   int port = 0;
   std::vector<std::string> addresses;  // of the launcher, to be tried in order
   std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};

@@ -57,6 +57,7 @@ class Daemons {
     bool by_srun = false;  // not by rsh
     std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
     int fan_out = 1;
+    bool survives = false;             // DaemonStart::survives
     Secret secret = Secret::random();  // the job's
   };
   Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events);

@@ -302,7 +302,8 @@ struct PmixServer::Upcalls {
 PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
 
 Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder, const std::string& node_name,
-                                                      const Topology& topology, ToolServices* for_tools) {
+                                                      const Topology& topology, ToolServices* for_tools,
+                                                      bool survives) {
   if (Error e = probe_threads(kThreads)) return e;
   if (!loopback_is_up())
     return failure(
@@ -321,6 +322,8 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
     ::unsetenv(kOffer);  // it comes from a job around this one, which was kept
   }
   ::setenv("PMIX_MCA_gds", "hash", 1);  // quickest to the first fence, and no files to leave
+  // A job that goes on without ranks that fail hears of all meetings, also of those of ranks of one node.
+  if (survives) ::setenv("PMIX_MCA_pmix_server_fence_localonly_opt", "0", 1);
   std::unique_ptr<PmixServer> server(new PmixServer);
   server->folder_ = folder;
   server->node_name_ = node_name;

@@ -51,7 +51,8 @@ class PmixServer {
 
   // One in a process. `node_name` as the job's map has it; files stay inside `folder`.
   static Result<std::unique_ptr<PmixServer>> start(const std::string& folder, const std::string& node_name,
-                                                   const Topology& topology, ToolServices* for_tools = nullptr);
+                                                   const Topology& topology, ToolServices* for_tools = nullptr,
+                                                   bool survives = false);
   ~PmixServer();
 
   void attach(Loop& loop, Events& events) TUTTI_ON_LOOP;

@@ -28,10 +28,15 @@ Error take_runtime_options(Parse& p, std::string_view value) {
   return {};
 }
 
+Error go_on_without_failed(Parse& p, std::string_view) {
+  p.run.settings.push_back({"failure.action", "continue", p.option});
+  return {};
+}
+
 Error take_fault_tolerance(Parse& p, std::string_view value) {
-  return value == "none"
-             ? Error()
-             : failure(MPI_ERR_ARG, "{} {} is not supported: a rank that fails ends the job", p.option, value);
+  if (value == "none" || value == "no") return {};
+  if (value == "ulfm" || value == "mpi") return go_on_without_failed(p, value);
+  return bad_value(p, value, "ulfm, mpi or no");
 }
 
 std::vector<Option> accepted_options() {
@@ -41,7 +46,8 @@ std::vector<Option> accepted_options() {
       {{"novm", "hetero-nodes", "hetero-apps", "do-not-resolve", "noprefix", "leave-session-attached", "no-ready-msg", "use-regexp"},
        "", "", accepted, "O", "accepted; each job starts its own daemons, by the names as they are written, and looks at each node"},
       {{"disable-recovery", "abort-on-failure"}, "", "", accepted, "OA", "accepted; a rank that fails ends the job"},
-      {{"with-ft"}, "WHAT", "", take_fault_tolerance, "O", "none; a rank that fails ends the job", "none"},
+      {{"with-ft"}, "WHAT", "", take_fault_tolerance, "O", "ulfm or mpi: as --on-failure continue; no or none: a rank that fails ends the job", "none"},
+      {{"enable-recovery", "disable-auto-cleanup"}, "", "", go_on_without_failed, "OM", "as --on-failure continue"},
       {{"report-state-on-timeout", "get-stack-traces"},
        "", "", accepted, "O", "accepted; --timeout prints what each rank is doing before it ends the job"},
       {{"server-wait-time", "forward-signals"},
@@ -96,8 +102,8 @@ std::vector<Option> noted_options() {
 
 std::vector<Option> refused_options() {
   return {
-      {{"enable-recovery", "max-restarts", "continuous", "disable-auto-cleanup", "no-kill", "no-abort-on-failure"},
-       "", "", refused, "OMSA", "a rank that fails ends the job"},
+      {{"max-restarts", "continuous", "no-kill", "no-abort-on-failure"}, "", "", refused, "OSA",
+       "a rank that fails ends the job, and is not started anew; a program that handles failures is started by --on-failure continue"},
       {{"launch-agent"}, "COMMAND", "", refused, "O",
        "other nodes start the daemon of this installation; --set launch.rsh=COMMAND is the way to them", "orted"},
       {{"aborted"}, "N", "", refused, "O", "a rank that fails ends the job", "1"},

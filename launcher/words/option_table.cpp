@@ -122,6 +122,13 @@ Error take_initial_errhandler(Parse& p, std::string_view value) {
   return {};
 }
 
+Error take_on_failure(Parse& p, std::string_view value) {
+  if (value != "end" && value != "continue" && value != "continue:exit=first")
+    return bad_value(p, value, "end, continue or continue:exit=first");
+  p.run.settings.push_back({"failure.action", std::string(value), fmt::format("{} {}", p.option, value)});
+  return {};
+}
+
 Error take_setting(Parse& p, std::string_view value) {
   const size_t equals = value.find('=');
   if (equals == value.npos || equals == 0) return bad_value(p, value, "name=value");
@@ -249,6 +256,15 @@ const std::vector<Option>& own_options() {
        "T",
        "",
        "strict"},
+      {{"on-failure"},
+       "WHAT",
+       "what a rank that fails does: end the job (the default), or continue without it, with exit\n"
+       "code 0 if the others end well; continue:exit=first: with that of the first failure\n"
+       "(tutti-survival(7))",
+       take_on_failure,
+       "T",
+       "",
+       "continue"},
       {{"pset"},
        "NAME=RANKS",
        "name a process set for MPI_Group_from_session_pset: left=0-3,8",
@@ -382,6 +398,7 @@ std::string option_specs() {
         {"rank-by", "(slot node fill span socket numa l3cache core)"},
         {"bind-to", "(none hwthread core l2cache l3cache numa socket)"},
         {"check", "(off basic strict)"},
+        {"on-failure", "(end continue continue\\:exit=first)"},
         {"stress", "(sync loose random\\:1)"},
         {"display", "(map bindings allocation topology)"},
         {"output", "(tag timestamp merge dir= file=)"},

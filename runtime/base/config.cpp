@@ -58,6 +58,8 @@ constexpr Setting kSettings[] = {
     {"wait.spins", number, "20000", "0..1000000000", "Polls of a waiting call before it yields its core"},
     {"wait.spread", flag, "on", "",
      "With more ranks than cores those that wait spread evenly over the cores that they may use"},
+    {"failure.action", choice, "end", "end|continue|continue:exit=first",
+     "What the failure of a rank does: it ends the job, or the others go on; default of --on-failure"},
     {"process.connect_timeout", duration, "10min", "",
      "How long MPI_Comm_connect waits for MPI_Comm_accept to be called; 0s: for ever"},
     {"rma.direct", choice, "auto", "auto|on|off",

@@ -150,6 +150,21 @@ TEST(ForeignOptions, WhatIsSoInAnyCase) {
   }
 }
 
+// Other launchers have other words for a job that goes on without a rank that fails.
+TEST(ForeignOptions, GoingOnAfterAFailure) {
+  for (const char* line : {"--with-ft ulfm p", "--with-ft mpi p", "--enable-recovery p", "-disable-auto-cleanup p",
+                           "--on-failure continue p", "--on-failure=continue p"}) {
+    Result<RunOptions> run = parse(line);
+    ASSERT_TRUE(run) << line << ": " << run.error().message();
+    ASSERT_EQ(run->settings.size(), 1u) << line;
+    EXPECT_EQ(run->settings[0].name, "failure.action") << line;
+    EXPECT_EQ(run->settings[0].value, "continue") << line;
+  }
+  for (const char* line : {"--with-ft no p", "--with-ft none p", "--disable-recovery p"})
+    EXPECT_TRUE(parse(line)->settings.empty()) << line;
+  EXPECT_NE(problem("--on-failure stop p").find("takes end, continue"), std::string::npos);
+}
+
 // The job is the same, and a line says that its user's wish changes nothing.
 TEST(ForeignOptions, WhatChangesNothingIsSaid) {
   for (const char* line :
@@ -168,9 +183,9 @@ TEST(ForeignOptions, WhatChangesNothingIsSaid) {
 TEST(ForeignOptions, WhatWouldBeAnotherJobIsRefused) {
   // clang-format off
   for (const char* line :
-       {"--max-restarts 3 p", "-order-nodes ascending p", "-disable-auto-cleanup p", "-trace p", "-gtool gdb:0 p", "--tmpdir /x p",
+       {"--max-restarts 3 p", "-order-nodes ascending p", "-trace p", "-gtool gdb:0 p", "--tmpdir /x p",
         "--exclude=n1 p", "--pty bash", "-o out p", "-p debug p", "--account=x p", "--nrs 2 p", "-d 4 p", "-e A=b p", "--nice p",
-        "--nice=3 p", "--dvm p", "--launch-agent x p", "-ckpoint-interval 3 p", "-K0 p", "--with-ft ulfm p", "-S 2 p",
+        "--nice=3 p", "--dvm p", "--launch-agent x p", "-ckpoint-interval 3 p", "-K0 p", "-S 2 p",
         "-tune p", "-ilp64 p"})
     EXPECT_NE(problem(line).find(" is not supported: "), std::string::npos) << line << ": " << problem(line);
   // clang-format on
