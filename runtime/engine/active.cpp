@@ -42,6 +42,7 @@ struct Engine::Active {
   };
 
   ActiveHandler* handler = nullptr;
+  ActiveHandler* of_survival = nullptr;
   std::deque<Message> to_self;
   bool handling_own = false;
   std::map<int, std::deque<Message>> stalled;  // by process; the first is being fetched
@@ -60,8 +61,20 @@ void Engine::set_active_handler(ActiveHandler* handler) {
   active().handler = handler;
 }
 
+void Engine::set_survival_handler(ActiveHandler* handler) {
+  active().of_survival = handler;
+}
+
 void Engine::send_active(int to, Header header, const std::byte* data, int64_t bytes) {
-  header.context = kActiveContext;
+  send_active_in(kActiveContext, to, header, data, bytes);
+}
+
+void Engine::send_of_survival(int to, const Header& header, const std::byte* data, int64_t bytes) {
+  send_active_in(kSurvivalContext, to, header, data, bytes);
+}
+
+void Engine::send_active_in(uint64_t context, int to, Header header, const std::byte* data, int64_t bytes) {
+  header.context = context;
   header.kind = transport::HeaderKind::message;
   header.process = process_;
   header.bytes = bytes;
@@ -85,7 +98,8 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
   message->outgoing.owner = message;
   message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) TUTTI_ENGINE_OWNED {
     auto* sent = static_cast<Leaving*>(outgoing.owner);
-    if (error) say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
+    if (error && !error.message().empty())
+      say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
     sent->engine->remove_pending();
     std::destroy_at(sent);
     ::operator delete(sent);
@@ -108,7 +122,9 @@ void Engine::handle_own() {
 
 void Engine::handle_active(const Header& header, const std::byte* data) {
   ++events_;
-  if (active_ && active_->handler) active_->handler->handle(header, data);
+  if (!active_) return;
+  ActiveHandler* const handler = header.context == kSurvivalContext ? active_->of_survival : active_->handler;
+  if (handler) handler->handle(header, data);
 }
 
 void Engine::receive_active(const Arrival& arrival) {

@@ -19,7 +19,7 @@ constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
 
 bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern, uint64_t signature) {
   const int64_t bytes = payload.bytes();
-  if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
+  if (bytes > kAtOnce || to == process_ || !payload.contiguous() || (judge_ && judge_->refuses(match))) return false;
   PeerOrder& receiver = peer(to);
   const Header header{.context = match.context,
                       .source = match.source,
@@ -38,7 +38,7 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
 }
 
 bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome, bool waits) {
-  if (from == process_ || !payload.contiguous()) return false;
+  if (from == process_ || !payload.contiguous() || (judge_ && judge_->refuses(match))) return false;
   if (waits ? !matcher_.is_next(match) : !matcher_.is_empty()) return false;
   Header header{.context = match.context, .source = match.source, .tag = match.tag, .serial = match.serial};
   const int64_t room = payload.bytes();

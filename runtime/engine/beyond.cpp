@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the engine does for processes of other jobs: another transport while it runs, news within the job, and the
-// end of what waits for a process that is gone.
+// What the engine does for processes that may end before this one does, of other jobs and of its own: another transport
+// while it runs, news within the job, and the end of what waits for a process that is gone or is refused.
 #include <algorithm>
+#include <vector>
 
 #include "engine/engine.hpp"
 
@@ -37,6 +38,62 @@ void Engine::switch_transport(transport::Transport& transport) {
   waiter_.switch_transport(transport_->descriptor());
 }
 
+void Engine::recv_judged(RecvOperation& op) {
+  if (const int refused = judge_->refuses(op.match)) {
+    op.outcome = {.mpi_class = refused};
+    op.posted = false;
+    ++events_;
+    return op.on_complete(op);
+  }
+  if (matcher_.unexpected() > 0 && receive_unexpected(op)) return;
+  ++pending_;
+  matcher_.post(op);
+  if (life::is_wanted(life::Happening::operation_posted)) [[unlikely]]
+    tell_posted(op);
+  judge_->posted(op);
+}
+
+void Engine::fail(RecvOperation& receive, int mpi_class) {
+  matcher_.withdraw(receive);
+  receive.outcome = {.mpi_class = mpi_class};
+  tell_over(receive, -1, false);
+  --pending_;
+  ++events_;
+  receive.on_complete(receive);
+}
+
+void Engine::fail_answers_of(int process, int mpi_class) {
+  fail([](void*, uint64_t) { return false; },
+       [](void* whose, uint64_t peer) { return peer == *static_cast<uint64_t*>(whose); },
+       std::vector<uint64_t>{static_cast<uint64_t>(process)}.data(), mpi_class);
+}
+
+void Engine::withdraw_sends(uint64_t context, int mpi_class) {
+  std::vector<SendOperation*> all;
+  for (auto& [send, refused] : sends_)
+    if (send->match.context == context && refused == 0) {
+      refused = mpi_class;
+      all.push_back(send);
+    }
+  for (SendOperation* const each : all)
+    if (sends_.contains(each)) cancel(*each);
+  // To this process itself: they wait among the unexpected messages.
+  for (;;) {
+    SendOperation* own = nullptr;
+    matcher_.each_unexpected([&](const Unexpected& message) {
+      if (message.from_self && message.header.context == context) own = message.from_self;
+    });
+    if (!own) return;
+    matcher_.take_ticket(process_, own->ticket);
+    own->outcome = {.mpi_class = mpi_class};
+    own->sent = own->matched = true;
+    tell_over(*own, false);
+    --pending_;
+    ++events_;
+    own->on_complete(*own);
+  }
+}
+
 bool Engine::fail(Names of_context, Names by_process, void* argument, int mpi_class) {
   bool any = false;
   // One at a time: what completes may withdraw others.
@@ -46,12 +103,7 @@ bool Engine::fail(Names of_context, Names by_process, void* argument, int mpi_cl
       if (!found && of_context(argument, receive.match.context)) found = const_cast<RecvOperation*>(&receive);
     });
     if (!found) break;
-    matcher_.withdraw(*found);
-    found->outcome = {.mpi_class = mpi_class};
-    tell_over(*found, -1, false);
-    --pending_;
-    ++events_;
-    found->on_complete(*found);
+    fail(*found, mpi_class);
     any = true;
   }
   for (;;) {

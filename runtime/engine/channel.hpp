@@ -22,9 +22,14 @@ namespace tutti::engine {
 class Engine;
 
 struct Channel {
+  // Why nothing more goes on it, or not all: see mpi/comm/survivor.hpp.
+  enum Harm : uint8_t { kMemberFailed = 1, kRevoked = 2 };
+
   Engine* engine = nullptr;
   uint64_t context = 0;
+  uint64_t communicator = 0;  // whose it is beside that one's own two, by its users' context; 0: it is one of these
   int rank = 0;
+  uint8_t harm = 0;   // some of Harm; the engine's owner's
   ProcessList peers;  // by rank, of those that messages go to
   Sides sides;        // hidden channel, between two groups
   // Hidden channel: what the ranks of my node share, or nothing; and who is where, if they are on

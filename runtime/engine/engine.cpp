@@ -80,6 +80,13 @@ Header Engine::next_header(int to, HeaderKind kind) {
 }
 
 void Engine::send(SendOperation& op) {
+  if (judge_) [[unlikely]]
+    if (const int refused = judge_->refuses(op.match)) {
+      op.outcome = {.mpi_class = refused};
+      op.sent = op.matched = true;
+      ++events_;
+      return op.on_complete(op);
+    }
   if (op.mode != SendMode::synchronous && send_at_once(op.peer, op.match, op.payload, op.pattern, op.signature)) {
     op.outcome = {};
     op.sent = op.matched = true;
@@ -113,6 +120,8 @@ void Engine::send(SendOperation& op) {
     header.answer = 1;
     tickets_.emplace(op.ticket, &op);
   }
+  if (keeps_sends_) [[unlikely]]
+    sends_.emplace(&op, 0);
   op.outgoing.payload = op.payload;
   op.outgoing.owner = &op;
   op.engine = this;
@@ -168,6 +177,9 @@ void Engine::send_progressed(SendOperation& op, bool moved) {
   tell_over(op, moved);
   if (!op.sent || !op.matched) return;
   if (!tickets_.empty()) tickets_.erase(op.ticket);  // a second answer finds nobody
+  if (!sends_.empty()) [[unlikely]]
+    if (const auto kept = sends_.extract(&op); kept && kept.mapped() && op.outcome.cancelled)
+      op.outcome = {.mpi_class = kept.mapped()};
   complete(op);
 }
 
@@ -348,11 +360,11 @@ void Engine::deliver(const Arrival& arrival) {
 
 // True: it is not to be matched.
 bool Engine::observed(const Arrival& arrival) {
-  if (arrival.header.context < kNewsContext) [[likely]] {
+  if (arrival.header.context < kSurvivalContext) [[likely]] {
     if (observer_) observer_->arrived(arrival.header);
     return false;
   }
-  if (arrival.header.context == kActiveContext) {
+  if (arrival.header.context == kActiveContext || arrival.header.context == kSurvivalContext) {
     receive_active(arrival);
     return true;
   }

@@ -18,6 +18,7 @@
 #include "base/by_process.hpp"
 #include "base/engine_owned.hpp"
 #include "engine/active.hpp"
+#include "engine/judge.hpp"
 #include "engine/matcher.hpp"
 #include "engine/observer.hpp"
 #include "engine/operation.hpp"
@@ -72,6 +73,8 @@ class Engine final : private transport::Receiver {
 
   void send(SendOperation& operation) TUTTI_ENGINE_OWNED;
   [[gnu::always_inline]] void recv(RecvOperation& operation) TUTTI_ENGINE_OWNED {
+    if (judge_) [[unlikely]]
+      return recv_judged(operation);
     if (matcher_.unexpected() > 0 && receive_unexpected(operation)) return;
     ++pending_;
     matcher_.post(operation);
@@ -203,6 +206,10 @@ class Engine final : private transport::Receiver {
   // left.
   void send_active(int to, transport::Header header, const std::byte* data = nullptr,
                    int64_t bytes = 0) TUTTI_ENGINE_OWNED;
+  // The same between handlers of their own, which speak of the failures of processes and hear nothing else.
+  void set_survival_handler(ActiveHandler* handler) TUTTI_ENGINE_OWNED;
+  void send_of_survival(int to, const transport::Header& header, const std::byte* data,
+                        int64_t bytes) TUTTI_ENGINE_OWNED;
   // A word to process `to` of the same job, in a header alone: its tag and ticket. It comes in order with all else,
   // and goes to the function that is set there, with the engine owned.
   using NewsHandler = void (*)(const transport::Header& news);
@@ -214,6 +221,16 @@ class Engine final : private transport::Receiver {
   // waits for an answer of a process that `by_process` names. True if there was something.
   using Names = bool (*)(void* argument, uint64_t which);
   bool fail(Names of_context, Names by_process, void* argument, int mpi_class) TUTTI_ENGINE_OWNED;
+  // From here on it is asked; outlives the engine, or is taken away with nullptr.
+  void set_judge(Judge* judge) TUTTI_ENGINE_OWNED { judge_ = judge; }
+  // From here on sends that are not over at once are kept in a list, of which those of a context can be withdrawn. They end
+  // with an error of that class unless their receiver has matched them.
+  void keep_sends() TUTTI_ENGINE_OWNED { keeps_sends_ = true; }
+  void withdraw_sends(uint64_t context, int mpi_class) TUTTI_ENGINE_OWNED;
+  // A receive that is posted ends with an error of this class.
+  void fail(RecvOperation& receive, int mpi_class) TUTTI_ENGINE_OWNED;
+  // What waits for an answer of a process does.
+  void fail_answers_of(int process, int mpi_class) TUTTI_ENGINE_OWNED;
   const Matcher& matcher() const TUTTI_ENGINE_OWNED { return matcher_; }
   const Pollers& pollers() const TUTTI_ENGINE_OWNED { return pollers_; }
 
@@ -253,6 +270,8 @@ class Engine final : private transport::Receiver {
     void operator()(Active* active) const;
   };
   Active& active() TUTTI_ENGINE_OWNED;
+  void send_active_in(uint64_t context, int to, transport::Header header, const std::byte* data,
+                      int64_t bytes) TUTTI_ENGINE_OWNED;
   void receive_active(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
   void handle_active(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
   void handle_own() TUTTI_ENGINE_OWNED;
@@ -263,6 +282,7 @@ class Engine final : private transport::Receiver {
   void unsent(int more) override TUTTI_ENGINE_OWNED { pending_ += more; }
   void deliver(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
   bool receive_unexpected(RecvOperation& operation) TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] void recv_judged(RecvOperation& operation) TUTTI_ENGINE_OWNED;
   [[gnu::cold]] void deliver_parked(int32_t from) TUTTI_ENGINE_OWNED;
   void receive_message(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
   bool observed(const transport::Arrival& arrival) TUTTI_ENGINE_OWNED;
@@ -341,9 +361,13 @@ class Engine final : private transport::Receiver {
   NewsHandler news_ TUTTI_OWNERS = nullptr;
   Pollers pollers_ TUTTI_OWNERS;
   int64_t pending_ TUTTI_OWNERS = 0;
+  Judge* judge_ TUTTI_OWNERS = nullptr;
   int at_once_ TUTTI_OWNERS = 0;  // calls that were, and for which no pass has been made yet
   uint64_t last_ticket_ TUTTI_OWNERS = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_ TUTTI_OWNERS;  // sends whose answer is awaited
+  bool keeps_sends_ TUTTI_OWNERS = false;
+  // Those under way, and the class of the error of one that is to be withdrawn.
+  std::unordered_map<SendOperation*, int> sends_ TUTTI_OWNERS;
   std::deque<PeerOrder> peers_ TUTTI_OWNERS;  // those to whom anything was sent, or of whom anything came
   ByProcess<PeerOrder*> known_ TUTTI_OWNERS;
   std::unique_ptr<Parked> parked_ TUTTI_OWNERS;

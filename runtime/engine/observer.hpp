@@ -19,8 +19,10 @@ namespace tutti::engine {
 inline constexpr uint64_t kControlContext = ~uint64_t{0};
 // The context of active messages (active.hpp), no communicator's either. Odd, as hidden ones are.
 inline constexpr uint64_t kActiveContext = ~uint64_t{2};
-// And that of the news (Engine::send_news), the lowest of the three.
+// And that of the news (Engine::send_news).
 inline constexpr uint64_t kNewsContext = ~uint64_t{4};
+// And of what is said of failures, which is handled as active messages are; the lowest of the four.
+inline constexpr uint64_t kSurvivalContext = ~uint64_t{6};
 
 class Observer {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exec/execution.hpp"
 
+#include <mpi-ext.h>
 #include <mpi.h>
 
 #include <utility>
@@ -73,6 +74,27 @@ void Execution::abandon(int error_class) {
   list(Listed::nowhere);  // rounds remain unleft: nothing more is to come of this communicator
   without_end([this]() TUTTI_ENGINE_OWNED { messages_.withdraw(); });
   go_on();
+}
+
+bool Execution::ends_with_failure(int error_class) {
+  const bool nothing_came =
+      error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_REVOKED || error_class == MPI_ERR_PROC_ABORTED;
+  if (!nothing_came || is_abandoned()) return false;
+  abandon(error_class);
+  return true;
+}
+
+// One at a time: what ends may begin or end others.
+void Execution::abandon_those(engine::Engine& engine, const std::function<bool(const engine::Channel&)>& which,
+                              int error_class) {
+  const auto find = [&]() TUTTI_ENGINE_OWNED -> Execution* {
+    for (const life::UnderWay* each = engine.under_way(); each; each = each->next)
+      if (auto* const one = const_cast<Execution*>(static_cast<const Execution*>(each));
+          !one->is_abandoned() && which(one->channel_))
+        return one;
+    return nullptr;
+  };
+  while (Execution* const found = find()) found->abandon(error_class);
 }
 
 void Execution::relist(Listed where) {

@@ -11,7 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/engine_owned.hpp"
 #include "contract/ledger.hpp"
@@ -47,6 +49,9 @@ class Execution : private engine::Poller, private life::UnderWay, private Messag
   // Ends it before its time, with this error: nothing new is posted, what can be withdrawn is, and
   // on_complete is called when the rest has come back. Only while it runs.
   void abandon(int error_class) TUTTI_ENGINE_OWNED;
+  // Ends all that are under way, whatever their kind, on channels that `which` names, as abandon() does.
+  static void abandon_those(engine::Engine& engine, const std::function<bool(const engine::Channel&)>& which,
+                            int error_class) TUTTI_ENGINE_OWNED;
   // Goes on after its communicator's ledger was disturbed; meanwhile it stands still.
   virtual void resume() TUTTI_ENGINE_OWNED = 0;
 
@@ -77,12 +82,15 @@ class Execution : private engine::Poller, private life::UnderWay, private Messag
   // What is posted now ends nothing, though it be done at once: the run looks afterwards.
   template <class Work>
   void without_end(Work&& work) TUTTI_ENGINE_OWNED {
-    at_work_ = true;
+    const bool within = std::exchange(at_work_, true);
     work();
-    at_work_ = false;
+    at_work_ = within;
   }
   bool is_at_work() const { return at_work_; }
   void note(int error_class) TUTTI_ENGINE_OWNED;  // of what has ended; the first error counts
+  // A message has ended with this error. Where none has come, what this rank would go on to tell others were not what it
+  // should be: it is abandoned, and true; it may be over then, and gone.
+  bool ends_with(int error_class) TUTTI_ENGINE_OWNED { return error_class != 0 && ends_with_failure(error_class); }
   void leave(uint32_t round) TUTTI_ENGINE_OWNED {
     rounds_.leave(round);
     if (!rounds_.late().empty()) [[unlikely]]
@@ -115,6 +123,7 @@ class Execution : private engine::Poller, private life::UnderWay, private Messag
   }
   void relist(Listed where) TUTTI_ENGINE_OWNED;
   void admit_late() TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] bool ends_with_failure(int error_class) TUTTI_ENGINE_OWNED;
   bool helper_drives() const TUTTI_ENGINE_OWNED;  // the engine
 
   State state_ = State::over;

@@ -85,6 +85,11 @@ int Processes::known_as(int process) const {
   return foreign(process).known_as;
 }
 
+void Processes::set_bell(std::function<void()> bell) {
+  const Lock lock(mutex_);
+  bell_ = std::move(bell);
+}
+
 bool Processes::report(int process, State state, std::string why) {
   const Lock lock(mutex_);
   if (process < 0 || process >= count_all()) return false;
@@ -98,6 +103,7 @@ bool Processes::report(int process, State state, std::string why) {
   changes_.push_back({process, state, std::move(why)});
   // Released, and acquired by changes(): whoever sees the number finds what was done before this was reported.
   changed_.store(changes_.size(), std::memory_order_release);
+  if (bell_) bell_();
   return true;
 }
 

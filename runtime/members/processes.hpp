@@ -6,8 +6,8 @@
 //
 // How a process is, others tell: PMIx what the launcher has seen, a transport that a connection has broken, the root of
 // a connection that the other job has gone. Each of these changes is kept, in the order in which it became known, in one
-// list that whoever is concerned reads from where it has read last. Nobody is called: what a change means for messages
-// or for the program is for its reader to say. Knows nothing of how messages travel.
+// list that whoever is concerned reads from where it has read last. Nobody is called, though a bell may be rung: what a
+// change means for messages or for the program is for its reader to say. Knows nothing of how messages travel.
 //
 // Any thread may call; PMIx's does.
 #pragma once
@@ -89,6 +89,10 @@ class Processes {
   bool has_failed(int process) const { return state_of(process) == State::failed; }
   int count(State state) const;
 
+  // Rung after each change, by whoever reports it, for one who sleeps until something happens. It must not wait, and
+  // asks nothing here. Empty: nobody is to be rung for.
+  void set_bell(std::function<void()> bell);
+
   // So many changes there have been: who has read as many has read all. One load.
   size_t changes() const { return changed_.load(std::memory_order_acquire); }
   // All but the first `read` of them.
@@ -117,6 +121,7 @@ class Processes {
   std::map<GlobalName, int> known_ TUTTI_GUARDED_BY(mutex_);        // those of other jobs
   std::unordered_map<int, State> states_ TUTTI_GUARDED_BY(mutex_);  // of those that are not alive, which are few
   std::vector<Change> changes_ TUTTI_GUARDED_BY(mutex_);
+  std::function<void()> bell_ TUTTI_GUARDED_BY(mutex_);
   std::atomic<size_t> changed_{0};  // their number
 };
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/router.hpp"
 
+#include <mpi-ext.h>
 #include <mpi.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -55,6 +59,7 @@ std::unique_ptr<SharedMemory> attach(const RouterOptions& options, const Wiring&
                                                                      .both_copy = options.both_copy,
                                                                      .slow_copy = options.slow_copy,
                                                                      .no_way = options.no_way,
+                                                                     .survives = options.survives,
                                                                      .members = options.members});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
@@ -74,12 +79,15 @@ Result<std::unique_ptr<Router>> Router::open(const RouterOptions& options, const
     UcxOptions how = options.ucx;
     how.no_way = options.no_way;
     how.members = options.members;
+    how.survives = options.survives;
     how.between_nodes = !one_node;
     how.loopback = one_node && options.one_place;
     // What is in /dev/shm is for our rings. Where they find no room UCX finds none either.
     how.dev_shm = !options.shared_memory;
     // Where they serve, UCX has nothing to do on this node.
-    how.segments = !shared;
+    // Who fails amid a message there may leave others waiting for it, so that tcp serves where ranks may fail.
+    how.segments = !shared && !options.survives;
+    if (options.survives) how.dev_shm = false;
     Result<std::unique_ptr<Ucx>> opened = Ucx::open(how);
     if (!opened) {
       Error problem = std::move(opened).error();
@@ -106,6 +114,7 @@ Result<std::unique_ptr<Router>> Router::open(const RouterOptions& options, const
 Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
                std::unique_ptr<Ucx> ucx)
     : me_(options.process),
+      survives_(options.survives),
       ucx_options_(options.ucx),
       address_book_(wiring.address_of),
       members_(options.members),
@@ -114,9 +123,30 @@ Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_p
   if (shared) list_.add(std::move(shared), true);
   if (ucx) ucx_ = add(std::move(ucx), true);
   if (ucx_ && !one_node) near_ = far_ = ucx_;
+  if (!survives_) return;
+  bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  TUTTI_INVARIANT(bell_ >= 0 && ::epoll_ctl(list_.descriptor(), EPOLL_CTL_ADD, bell_, &event) == 0,
+                  "no descriptor left for an eventfd");
+  members_->set_bell([bell = bell_] {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(bell, &one, sizeof one);
+  });
 }
 
-Router::~Router() = default;
+Router::~Router() {
+  if (bell_ < 0) return;
+  members_->set_bell({});
+  ::close(bell_);
+}
+
+// Whoever reports a change rings behind it: either it is seen here, or the bell rings for one who sleeps by then.
+bool Router::arm_for_changes() {
+  if (bell_ < 0) return true;
+  uint64_t rings = 0;
+  [[maybe_unused]] const ssize_t n = ::read(bell_, &rings, sizeof rings);
+  return members_->changes() == changes_taken_;
+}
 
 Ucx* Router::add(std::unique_ptr<Ucx> ucx, bool for_own_job) {
   ucx->set_address_book([this](int peer) { return address_of(peer); });
@@ -132,7 +162,7 @@ void Router::send(int peer, Outgoing& outgoing) {
     outgoing.header.process = members_->known_as(peer);
     return other->send(peer, outgoing);
   }
-  if (by == kGone) return outgoing.sent(outgoing, Error(MPI_ERR_PROC_ABORTED, ""));  // the program is told
+  if (by == kGone) return outgoing.sent(outgoing, end_of(peer));
   outgoing.sent(outgoing, failure(MPI_ERR_OTHER, "there is no way to process {}", peer));
 }
 
@@ -187,13 +217,23 @@ void Router::take_changes() {
   const std::vector<members::Change> changes = members_->changes_since(changes_taken_);
   changes_taken_ += changes.size();
   for (const members::Change& change : changes)
-    if (change.state == members::State::failed && members_->is_foreign(change.process)) lose(change.process);
+    if (change.state == members::State::failed && (survives_ || members_->is_foreign(change.process)))
+      lose(change.process);
+}
+
+// The program is told.
+Error Router::end_of(int peer) const {
+  return Error(members_->is_foreign(peer) ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
 }
 
 void Router::lose(int peer) {
   Ucx* const other = by_word(list_.serving(peer));
+  const bool is_own = !members_->is_foreign(peer);
   list_.set(peer, kGone);
-  if (other) other->lose(peer);
+  if (other) return other->lose(peer);
+  if (!is_own) return;
+  if (shared_ && shared_->serves(peer)) shared_->lose(peer, MPIX_ERR_PROC_FAILED);
+  if (ucx_) ucx_->lose(peer);
 }
 
 std::unique_ptr<Area> Router::area_for(const AreaKey& key, const std::vector<int>& processes, int rank) {

@@ -35,6 +35,7 @@ struct RouterOptions {
   bool read_peers = true;                                     // SharedMemoryOptions::read_peers
   bool both_copy = true;                                      // SharedMemoryOptions::both_copy
   double slow_copy = Distance::kSlow;                         // SharedMemoryOptions::slow_copy
+  bool survives = false;                                      // ranks of the own job may fail, and the others go on
   std::function<void(int process, const Error& why)> no_way;  // also over UCX
   bool one_place = false;  // the neighbours reach each other over the node's loopback device
   UcxOptions ucx;
@@ -79,12 +80,15 @@ class Router final : public Transport {
   bool progress_here(int calls) override TUTTI_ENGINE_OWNED { return list_.progress_here(calls); }
   void spread() override TUTTI_ENGINE_OWNED { list_.spread(); }
   int descriptor() const override { return list_.descriptor(); }
-  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED { return list_.arm(by_flags); }
+  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED {
+    return list_.arm(by_flags) && (!survives_ || arm_for_changes());
+  }
   void disarm() override TUTTI_ENGINE_OWNED { list_.disarm(); }
   bool flushed() override TUTTI_ENGINE_OWNED { return list_.flushed(); }
 
-  // What the engine drives: this, or the only transport in use, which saves each message a detour.
-  Transport& direct() { return shared_ && list_.size() == 1 ? static_cast<Transport&>(*shared_) : *this; }
+  // What the engine drives: this, or the only transport in use, which saves each message a detour,
+  // unless it has to know who has failed.
+  Transport& direct() { return shared_ && list_.size() == 1 && !survives_ ? static_cast<Transport&>(*shared_) : *this; }
 
   // Which transport serves it is found out anew when it is needed next.
   void forget_way_to(int peer) { list_.forget(peer); }
@@ -109,8 +113,8 @@ class Router final : public Transport {
   // Messages to `peer`, which has been met (members::Processes::meet), go by that way, which is open. Again: it changes
   // nothing.
   void add_foreign(int peer, Away away);
-  // Somebody has been reported to have failed. If he is of another job, what is sent to him from here on fails at once,
-  // and what is under way does now. A rank of the own job ends the job: nothing changes for its messages.
+  // Somebody has been reported to have failed. What is sent to him from here on fails at once, and what is under way does
+  // now: not if he is a rank of the own job and that ends then.
   void take_changes() TUTTI_ENGINE_OWNED;
 
   // SharedMemory::parting(); without it nobody waits.
@@ -131,9 +135,13 @@ class Router final : public Transport {
   // Of one of another job; nullptr: it is not.
   Ucx* by_word(TransportList::Number by) const { return by == kNear ? near_ : by == kFar ? far_ : nullptr; }
   void lose(int peer) TUTTI_ENGINE_OWNED;
+  bool arm_for_changes() TUTTI_ENGINE_OWNED;
+  Error end_of(int peer) const;
   Ucx* add(std::unique_ptr<Ucx> ucx, bool for_own_job);
 
   const int me_;
+  const bool survives_;
+  int bell_ = -1;  // where ranks may fail: an eventfd, of which those who sleep hear that somebody has
   const UcxOptions ucx_options_;
   const Ucx::AddressBook address_book_;  // of the own job
   members::Processes* const members_;

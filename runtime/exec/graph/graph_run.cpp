@@ -46,6 +46,7 @@ void GraphRun::resume() {
 }
 
 void GraphRun::message_done(uint32_t step, int error_class) {
+  if (ends_with(error_class)) return;
   note(error_class);
   step_done(step);
   run_ready();

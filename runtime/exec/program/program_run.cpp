@@ -108,6 +108,7 @@ bool ProgramRun::poll() {
 }
 
 void ProgramRun::message_done(uint32_t, int error_class) {
+  if (ends_with(error_class)) return;
   note(error_class);
   end_if_done();
 }

@@ -34,6 +34,15 @@ void Service::add(uint64_t context, MessagePath& window) {
   for (const Message& message : early) window.handle(message.header, message.bytes.data());
 }
 
+void Service::lose(int process, int mpi_class) {
+  lost_[process] = mpi_class;
+  std::vector<uint64_t> contexts;  // what ends may begin or end others
+  for (const auto& [context, window] : windows_) contexts.push_back(context);
+  for (const uint64_t context : contexts)
+    if (const auto at = windows_.find(context); at != windows_.end())
+      at->second->lose(at->second->data_.peers.rank_of(process), mpi_class);
+}
+
 MessagePath::MessagePath(Service& service, engine::Channel& data, const Arithmetic& arithmetic, OriginSide& origin,
                          TargetSide& target)
     : service_(service), data_(data), engine_(*data.engine), arithmetic_(arithmetic), origin_(origin), target_(target) {

@@ -43,10 +43,15 @@ class Service final : public engine::ActiveHandler {
   void handle(const transport::Header& header, const std::byte* data) override TUTTI_ENGINE_OWNED;
   void add(uint64_t context, MessagePath& window) TUTTI_ENGINE_OWNED;
   void remove(uint64_t context) TUTTI_ENGINE_OWNED { windows_.erase(context); }
+  // A process has failed: what this one has started there ends with an error of this class, and so does what it starts
+  // from here on.
+  void lose(int process, int mpi_class) TUTTI_ENGINE_OWNED;
 
  private:
+  friend class MessagePath;
   std::unordered_map<uint64_t, MessagePath*> windows_ TUTTI_OWNERS;
   std::unordered_map<uint64_t, std::vector<Message>> early_ TUTTI_OWNERS;
+  std::unordered_map<int, int> lost_ TUTTI_OWNERS;  // processes, and the class of the error
 };
 
 class MessagePath final : public Answers {
@@ -127,6 +132,7 @@ class MessagePath final : public Answers {
                    const Bytes& layout) TUTTI_ENGINE_OWNED;
   void replied(uint32_t serial, const std::byte* data, int64_t bytes) TUTTI_ENGINE_OWNED;
   void refused(uint32_t serial, Error error) TUTTI_ENGINE_OWNED;
+  void lose(int rank, int mpi_class) TUTTI_ENGINE_OWNED;
 
   // message_target.cpp
   void serve(int origin, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;

@@ -149,9 +149,19 @@ void MessagePath::refused(uint32_t serial, Error error) {
   end_access(access);
 }
 
+void MessagePath::lose(int rank, int mpi_class) {
+  std::vector<uint32_t> serials;
+  for (const auto& [serial, access] : accesses_)
+    if (access->rank == rank) serials.push_back(serial);
+  for (const uint32_t serial : serials) refused(serial, failure(mpi_class, "rank {} of the window has failed", rank));
+}
+
 // ---- the operations
 
 void MessagePath::start(int rank, uint32_t serial, const Bytes& message) {
+  if (!service_.lost_.empty()) [[unlikely]]
+    if (const auto lost = service_.lost_.find(data_.process_of(rank)); lost != service_.lost_.end())
+      return refused(serial, failure(lost->second, "rank {} of the window has failed", rank));
   send(rank, WindowMessage::operation, serial, message, origin_.mark());
 }
 

@@ -75,6 +75,7 @@ struct MessagePath::LongUpdate {
     operation.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& self = *static_cast<LongUpdate*>(o.owner);
       self.is_here = true;
+      self.is_lost = self.is_lost || o.outcome.mpi_class != 0;
       self.go_on();
     };
     path.engine_.recv(operation);
@@ -95,7 +96,7 @@ struct MessagePath::LongUpdate {
   }
 
   void apply(int64_t piece) TUTTI_ENGINE_OWNED {
-    if (!good) return;
+    if (!good || is_lost) return;
     const int64_t bytes = bytes_of(piece);
     std::unique_ptr<std::byte[]> old;
     if (head.act.fetches) old = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
@@ -134,6 +135,7 @@ struct MessagePath::LongUpdate {
   std::array<std::unique_ptr<std::byte[]>, 2> buffers;
   RecvOperation operation;
   bool is_here = false, goes_on = false;
+  bool is_lost = false;  // a piece has not come: its origin has failed
 };
 
 void MessagePath::serve(int origin, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) {

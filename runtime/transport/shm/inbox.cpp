@@ -96,6 +96,8 @@ void Inbox::handle(Peer& from, RecordWord word, const std::byte* record) {
     std::memcpy(&name, body, sizeof name);
     auto& outgoing = *reinterpret_cast<Outgoing*>(name);
     --from.out.announced;
+    if (!from.out.awaited.empty()) [[unlikely]]
+      from.out.awaited.erase(&outgoing);
     return outgoing.sent(outgoing, {});
   }
 
@@ -183,6 +185,14 @@ void Inbox::fragment(Peer& from, const std::byte* record, int64_t length) {
   if (!body[0]) std::memcpy(&incoming.put, record + kFragmentBody, sizeof incoming.put);
   incomings_.absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead,
                     length - static_cast<int64_t>(kFragmentHead));
+}
+
+// What it was asked to stream in part stays in the large ring that was lent for that, which nobody can have again.
+void Inbox::drain_the_rest(Peer& from) {
+  if (!from.in.ring.exists()) return;
+  while (ready(from)) drain(from);
+  for (; from.in.loan.index >= 0 && from.in.loan.in.ready() != 0;) drain_loan(from);
+  if (from.in.loan.index >= 0) incomings_.streams().give_up(from.in.loan);
 }
 
 // ---- for all peers

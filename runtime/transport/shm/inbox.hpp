@@ -33,6 +33,8 @@ class Inbox {
       moved |= drain_loans();
     return moved;
   }
+  // All that has come from one that has failed.
+  void drain_the_rest(Peer& from) TUTTI_ENGINE_OWNED;
   // drain() would find something.
   bool has_any() TUTTI_ENGINE_OWNED;
   using Taken = Transport::Taken;

@@ -19,6 +19,7 @@ constexpr int64_t kTurnPiece = 64 << 10;  // while threads take turns
 Incomings::Incomings(NodeSegment& segment, const SharedMemoryOptions& options, std::deque<Peer>& peers, Outbox& outbox)
     : segment_(segment),
       both_copy_(options.both_copy),
+      survives_(options.survives),
       members_(options.members),
       peers_(peers),
       outbox_(outbox),
@@ -40,11 +41,15 @@ Incoming& Incomings::add(Peer& from, const Announcement& announcement) {
   }
   *incoming = {
       .peer = &from, .bytes = announcement.bytes, .outgoing = announcement.outgoing, .address = announcement.address};
+  if (survives_) [[unlikely]]
+    from.in.open.insert(incoming);
   return *incoming;
 }
 
 void Incomings::give_back(Incoming& incoming) {
   if (incoming.outgoing != 0) --incoming.peer->in.announced;
+  if (survives_) [[unlikely]]
+    incoming.peer->in.open.erase(&incoming);
   incoming.kept.reset();
   incoming.next = spare_;
   spare_ = &incoming;
@@ -71,6 +76,10 @@ void Incomings::absorb(Incoming& incoming, int64_t offset, const std::byte* data
 }
 
 void Incomings::fetch(Incoming& incoming, Fetch& fetch) {
+  if (const int lost = incoming.lost) [[unlikely]] {
+    give_back(incoming);
+    return fetch.fetched(fetch, Error(lost, ""));
+  }
   incoming.fetch = &fetch;
   if (incoming.outgoing == 0) {  // it comes by itself
     if (incoming.kept) memory::unpack(fetch.into, 0, incoming.kept.get(), incoming.arrived);
@@ -181,7 +190,26 @@ void Incomings::finish_read(Incoming& incoming) {
   finish(incoming);
 }
 
+void Incomings::lose(Peer& from, int mpi_class) {
+  std::erase_if(reading_, [&](const Incoming* each) { return each->peer == &from; });
+  from.in.joint = nullptr;
+  from.in.middling = nullptr;
+  std::vector<Incoming*> over;
+  for (Incoming* const each : from.in.open) {
+    if (each->streams) streams_.drop(*each);
+    if (each->outgoing == 0 && each->arrived == each->bytes) continue;
+    each->lost = mpi_class;
+    if (each->fetch || each->dropped) over.push_back(each);
+  }
+  for (Incoming* const each : over) {
+    Fetch* const fetch = each->fetch;
+    give_back(*each);
+    if (fetch) fetch->fetched(*fetch, Error(mpi_class, ""));
+  }
+}
+
 void Incomings::discard(Incoming& incoming) {
+  if (incoming.lost) return give_back(incoming);
   if (incoming.outgoing != 0) {
     outbox_.control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
     return give_back(incoming);

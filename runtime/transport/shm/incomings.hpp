@@ -34,6 +34,10 @@ class Incomings {
   void fetch(Incoming& incoming, Fetch& fetch) TUTTI_ENGINE_OWNED;
   void discard(Incoming& incoming) TUTTI_ENGINE_OWNED;
 
+  // Their sender has failed: those that are being fetched end with an error of this class, and so will those that are
+  // not complete once they are fetched.
+  void lose(Peer& from, int mpi_class) TUTTI_ENGINE_OWNED;
+
   // Some are being read from their senders' memory, piece by piece.
   bool reads_any() const TUTTI_ENGINE_OWNED { return !reading_.empty(); }
   // Each of them goes on by a piece; true if anything happened.
@@ -55,7 +59,7 @@ class Incomings {
   Read join_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
 
   NodeSegment& segment_;
-  const bool both_copy_;
+  const bool both_copy_, survives_;
   members::Processes* const members_;
   std::deque<Peer>& peers_;
   Outbox& outbox_;

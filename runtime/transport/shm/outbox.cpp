@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <utility>
 
 #include "base/cpu.hpp"
 #include "base/log.hpp"
@@ -29,7 +31,12 @@ std::byte* begin_fragment(RingWriter& ring, uint64_t incoming, int64_t offset, i
 }  // namespace
 
 Outbox::Outbox(NodeSegment& segment, int me, const SharedMemoryOptions& options, std::deque<Peer>& peers)
-    : segment_(segment), me_(me), both_copy_(options.both_copy), no_way_(options.no_way), peers_(peers) {}
+    : segment_(segment),
+      me_(me),
+      both_copy_(options.both_copy),
+      survives_(options.survives),
+      no_way_(options.no_way),
+      peers_(peers) {}
 
 Outbox::~Outbox() {
   for (Peer& peer : peers_) delete_list(peer.out.held);
@@ -195,6 +202,8 @@ bool Outbox::put_announcement(Peer& to, const Outgoing& outgoing) {
   std::memcpy(record + head, &announcement, sizeof announcement);
   commit(to, record_word(RecordType::announcement, length, flags, header.pattern));
   ++to.out.announced;
+  if (survives_) [[unlikely]]
+    to.out.awaited.insert(const_cast<Outgoing*>(&outgoing));
   return true;
 }
 
@@ -228,6 +237,8 @@ bool Outbox::put_piece(Peer& to, const Stream& stream, int64_t length) {
 }
 
 void Outbox::control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b, uint64_t c) {
+  if (to.lost) [[unlikely]]
+    return;
   RecordWord word = record_word(type, kControlLength, 0);
   word.value = value;
   const uint64_t body[] = {a, b, c};
@@ -315,6 +326,8 @@ bool Outbox::stream_on(Peer& to) {
     --held_;
     if (!last) continue;
     --to.out.announced;
+    if (survives_) [[unlikely]]
+      to.out.awaited.erase(&outgoing);
     outgoing.sent(outgoing, {});
   }
   return moved;
@@ -364,6 +377,24 @@ bool Outbox::help_on(Peer& to) {
     if (!fine) leave();
     return true;
   }
+}
+
+// ---- the end of a peer
+
+void Outbox::lose(Peer& to, int mpi_class) {
+  to.lost = true;
+  std::set<Outgoing*> all = std::exchange(to.out.awaited, {});
+  while (Held* held = to.out.held) {
+    if (held->outgoing) all.insert(held->outgoing);
+    to.out.held = held->next;
+    held->next = spare_held_;
+    spare_held_ = held;
+    --held_;
+  }
+  for (; !to.out.streams.empty(); to.out.streams.pop_front()) --held_;  // they are awaited as well
+  if (std::exchange(to.out.helping.message, 0)) --held_;
+  to.out.announced = 0;
+  for (Outgoing* const each : all) each->sent(*each, Error(mpi_class, ""));  // the program is told
 }
 
 // ---- for all peers

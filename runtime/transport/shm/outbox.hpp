@@ -45,6 +45,8 @@ class Outbox {
   bool holds_any() const TUTTI_ENGINE_OWNED { return held_ > 0; }
   // Writes what there is room for; true if anything was. While it holds any.
   bool go_on() TUTTI_ENGINE_OWNED;
+  // It has failed: what is under way there ends with this error, and nothing goes there any more.
+  void lose(Peer& to, int mpi_class) TUTTI_ENGINE_OWNED;
   // go_on() would write something.
   bool can_go_on() TUTTI_ENGINE_OWNED;
 
@@ -72,7 +74,7 @@ class Outbox {
 
   NodeSegment& segment_;
   const int me_;
-  const bool both_copy_;
+  const bool both_copy_, survives_;
   const std::function<void(int, const Error&)> no_way_;
   std::deque<Peer>& peers_;
   Receiver* receiver_ = nullptr;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 
 #include "base/fifo.hpp"
 #include "memory/peer_memory.hpp"
@@ -38,6 +39,7 @@ struct Incoming {
   PutTimes put;               // through the ring
   uint64_t begun = 0;         // when, by the time stamp counter, if its copying shall be measured
   uint64_t reading = 0;       // ticks that its reading has taken so far; of one in a run
+  int lost = 0;               // its sender has failed before all of it was here: the class of the error
   int idle = 0;               // passes since a fragment came, or for the last piece
   // Among those that stream from its peer; among those that nobody uses, `next` alone.
   Incoming *next = nullptr, *previous = nullptr;
@@ -90,6 +92,8 @@ struct Sending {
   RingWriter large;         // that the peer has borrowed for what I stream to it
   memory::SharedCopy copy;  // of what is streamed
   Helping helping;
+  // Where peers may fail: those announced whose receiver has still to have the bytes, or to do without.
+  std::set<Outgoing*> awaited;
 };
 
 // What comes from it.
@@ -107,6 +111,7 @@ struct Receiving {
   Incoming* streaming = nullptr;
   Incoming* last_streaming = nullptr;
   RingLoan loan;
+  std::set<Incoming*> open;  // where peers may fail: all that are announced and not over
 };
 
 struct Peer {
@@ -114,6 +119,7 @@ struct Peer {
       : process(its_process), index(its_index), desk(&its_desk), memory(its_desk.known, reads_it), learnt(nothing) {}
   int process, index;  // the index is the one in the segment
   bool connected = false;
+  bool lost = false;  // it has failed: nothing goes there any more
   Desk* desk;
   Sending out;
   Receiving in;

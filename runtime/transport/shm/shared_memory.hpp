@@ -50,6 +50,7 @@ struct SharedMemoryOptions {
   // A message can never leave, and its receiver waits for it: ends the job. Without one the message
   // ends with the error.
   std::function<void(int process, const Error& why)> no_way;
+  bool survives = false;  // processes may fail and the others go on: lose()
   // Is told of processes that turn out to be gone. Outlives the transport. nullptr: nobody is.
   members::Processes* members = nullptr;
 };
@@ -77,6 +78,9 @@ class SharedMemory : public Transport {
   // Removes the segment's name, which remains while it is incomplete.
   virtual void forget_name() const = 0;
 
+  // It has failed, which is told once: what it has sent whole is handed over, and the rest of what is under way to it and
+  // from it has an error of this class now, or when it is fetched.
+  virtual void lose(int process, int mpi_class) TUTTI_ENGINE_OWNED = 0;
   // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
   virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) = 0;
   // Wakes these, by their places, where they wait for words in other memory that they share (word_bells.hpp).

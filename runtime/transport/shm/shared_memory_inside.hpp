@@ -40,6 +40,13 @@ class SharedMemoryTransport final : public SharedMemory {
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) override;
   std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const override;
 
+  void lose(int process, int mpi_class) override TUTTI_ENGINE_OWNED {
+    Peer& peer = at(process);
+    inbox_.drain_the_rest(peer);
+    outbox_.lose(peer, mpi_class);
+    incomings_.lose(peer, mpi_class);
+  }
+
   void set_receiver(Receiver& receiver) override {
     outbox_.set_receiver(receiver);
     incomings_.set_receiver(receiver);

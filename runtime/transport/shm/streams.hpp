@@ -43,6 +43,13 @@ class Streams {
   bool has_borrowed() const { return loans_ > 0; }
   // All that was asked for has come through it.
   void give_back(RingLoan& loan) TUTTI_ENGINE_OWNED;
+  // The rest of what was asked for does not come.
+  void give_up(RingLoan& loan) TUTTI_ENGINE_OWNED {
+    loan.index = -1;
+    --loans_;
+  }
+  // It is over before its end.
+  void drop(Incoming& incoming) TUTTI_ENGINE_OWNED { unlist(incoming); }
 
  private:
   bool borrow(Peer& from) TUTTI_ENGINE_OWNED;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/ucx.hpp"
 
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <ucp/api/ucp.h>
 
@@ -31,11 +32,6 @@ namespace {
 
 constexpr unsigned kMessageId = 1;  // the one active message id in use
 constexpr std::chrono::seconds kLongestClose{5};
-
-// Of a peer in another job, which may end before this one: the program hears of it, and nobody else has to.
-Error end_of_peer() {
-  return Error(MPI_ERR_PROC_ABORTED, "");
-}
 
 // A Payload with gaps travels as one element of this generic datatype, which packs and unpacks it
 // piece by piece as UCX asks for bytes.
@@ -113,7 +109,11 @@ class UcxTransport final : public Ucx {
   bool drive() TUTTI_ENGINE_OWNED;
   bool is_too_early_for(int peer) const;
   // Before this process does.
-  bool may_end(int peer) const { return members_ && members_->is_foreign(peer); }
+  bool may_end(int peer) const { return survives_ || (members_ && members_->is_foreign(peer)); }
+  // Of one that does: the program hears of it, and nobody else has to.
+  Error end_of_peer(int peer) const {
+    return Error(members_->is_foreign(peer) ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
+  }
   void suspect(ucp_ep_h broken, ucs_status_t status);
   void send_late() TUTTI_ENGINE_OWNED;
   Result<ucp_ep_h> endpoint(int peer);
@@ -143,6 +143,7 @@ class UcxTransport final : public Ucx {
   static void finish(Fragile* fragile, bool fine);
   static void report(Fragile& fragile, Error error);
   members::Processes* members_ = nullptr;
+  bool survives_ = false;  // UcxOptions::survives
   bool has_lost_ = false;  // some peers
   std::set<Fragile*> fragile_;
   std::unordered_map<void*, int> announced_by_;  // long messages of those that may end, which wait for their receive
@@ -167,6 +168,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_threads(1)) return e;
   no_way_ = options.no_way;
   members_ = options.members;
+  survives_ = options.survives;
   guard_ucx();
   const StartsOwnThreads of_ucx;  // some of its transports make one
   Result<UcxContext> opened = open_context(options);
@@ -347,7 +349,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   if (is_too_early_for(peer)) [[unlikely]]
     return late_.push_back({.peer = peer, .outgoing = &outgoing, .notice = {}});
   Result<ucp_ep_h> ep = endpoint(peer);
-  if (!ep) return outgoing.sent(outgoing, may_end(peer) ? end_of_peer() : std::move(ep).error());
+  if (!ep) return outgoing.sent(outgoing, may_end(peer) ? end_of_peer(peer) : std::move(ep).error());
 
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -445,7 +447,7 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
   if (const auto from = announced_by_.find(rendezvous); from != announced_by_.end()) [[unlikely]] {
     const int peer = from->second;
     announced_by_.erase(from);
-    if (members_->has_failed(peer)) return fetch.fetched(fetch, end_of_peer());
+    if (members_->has_failed(peer)) return fetch.fetched(fetch, end_of_peer(peer));
     param.user_data = fragile = new Fragile{peer, this, nullptr, &fetch};
     fragile_.insert(fragile);
     param.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user_data) {
@@ -472,7 +474,7 @@ void UcxTransport::report(Fragile& fragile, Error error) {
 
 void UcxTransport::finish(Fragile* fragile, bool fine) {
   fragile->owner->fragile_.erase(fragile);
-  report(*fragile, fine ? Error() : end_of_peer());
+  report(*fragile, fine ? Error() : fragile->owner->end_of_peer(fragile->peer));
   delete fragile;
 }
 
@@ -484,7 +486,7 @@ void UcxTransport::lose(int peer) {
   // What is told may begin or end others.
   const std::vector<Fragile*> all(fragile_.begin(), fragile_.end());
   for (Fragile* each : all)
-    if (fragile_.contains(each) && each->peer == peer) report(*each, end_of_peer());
+    if (fragile_.contains(each) && each->peer == peer) report(*each, end_of_peer(peer));
 }
 
 bool UcxTransport::flushed() {

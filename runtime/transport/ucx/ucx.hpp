@@ -28,6 +28,7 @@ struct UcxOptions {
   bool segments = true;  // … or else of System V, which the user's group may read and write
   // A peer cannot be reached at all: what waits for it would do so for ever. Should not return.
   std::function<void(int process, const Error& why)> no_way;
+  bool survives = false;  // those of the own job are as those of others: their end is an error of what was sent
   // Tells whose end is no reason for this process to end, but an error of what was sent: those of other jobs; and is told
   // of connections to these that break. Outlives the transport. nullptr: there are none.
   members::Processes* members = nullptr;
@@ -50,8 +51,8 @@ class Ucx : public Transport {
 
   virtual const std::string& address() const = 0;  // of my worker: bytes to publish
   virtual void set_address_book(AddressBook book) = 0;
-  // It is of another job, and has been reported to have failed, which is told once: what is under way to it and from it
-  // has an error now.
+  // It is of another job, or of one that goes on without it, and has been reported to have failed, which is told once: what
+  // is under way to it and from it has an error now.
   virtual void lose(int peer) = 0;
 };
 
