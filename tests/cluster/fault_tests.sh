@@ -313,3 +313,21 @@ test_killed_rank_is_said_once() {
     said "^tutti: error: rank [23] on node2 .* was killed by signal 9"
   done
 }
+
+# Ranks that fail where the others are to go on, on each of the nodes: these do, the failure is told once, and nothing is
+# left in the end.
+test_ranks_fail_and_others_go_on() {
+  nodes_up $nodes
+  local what
+  for what in receives sends collectives revocation first_fails twice; do
+    launch -n 4 --host $all --map-by node --on-failure=continue "$programs/program.survival.one_fails" $what
+    went_well
+    said "; the job goes on"
+  done
+  launch -n 6 --host $all --map-by node --on-failure=continue "$programs/program.survival.every_call"
+  went_well
+  [ "$(grep -c 'killed by signal 9 (Killed); the job goes on' "$bed/out")" = 3 ] || fail "three failures: $(cat "$bed/out")"
+  launch -n 6 --host $all --map-by node --on-failure=continue:exit=first "$programs/program.survival.one_fails" sends
+  [ "$code" = 137 ] || fail "exit code $code in place of the first failure's: $(cat "$bed/out")"
+  nothing_is_left
+}

@@ -39,6 +39,10 @@ LEFT_OUT = {
     "program.progress.early": "through shared memory, and where nobody asks why others wait",
     "program.datatype.no_copy_aside": "on two ranks, without either",
     "program.datatype.no_copy_aside_bcast": "without either",
+    "program.survival.one_fails": "wants --on-failure",
+    "program.survival.every_call": "wants --on-failure",
+    "program.survival.windows_files": "wants --on-failure",
+    "program.survival.random_kills": "wants --on-failure",
 }
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
 # does not synchronise: which is what this option makes it do. The other program does what strict calls an error, but

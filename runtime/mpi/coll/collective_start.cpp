@@ -39,7 +39,7 @@ bool run_kept(const Arguments& given, Comm& comm, Error& outcome) {
     return false;
   const engine::Engine::Guard own(*comm.hidden.engine);
   contract::Ledger* const ledger = comm.hidden.ledger;
-  if (ledger && ledger->disturbed()) [[unlikely]]
+  if (comm.hidden.harm || (ledger && ledger->disturbed())) [[unlikely]]
     return false;
   if (!comm.repeated) return false;
   const Repeated::Loan known = comm.repeated->borrow(given);
@@ -77,7 +77,7 @@ bool start_kept(const Arguments& given, Comm& comm, MPI_Request* request) {
     return false;
   const engine::Engine::Guard own(*comm.hidden.engine);
   contract::Ledger* const ledger = comm.hidden.ledger;
-  if (ledger && ledger->disturbed()) [[unlikely]]
+  if (comm.hidden.harm || (ledger && ledger->disturbed())) [[unlikely]]
     return false;
   Repeated::Home home;
   std::unique_ptr<exec::Execution> known = comm.repeated ? comm.repeated->take(given, home) : nullptr;
@@ -114,6 +114,8 @@ Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, 
     step = nullptr;
     over(std::move(error));
   };
+  if (comm.hidden.harm) [[unlikely]]
+    return settle_first(comm.hidden);
   if (contract::Ledger* const ledger = comm.hidden.ledger; ledger && ledger->disturbed()) [[unlikely]]
     if (Error e = settle(comm.hidden)) return e;
   comm.find_area();

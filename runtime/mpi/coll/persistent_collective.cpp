@@ -71,6 +71,7 @@ PersistentCollective::PersistentCollective(const Arguments& from_program, Resolv
   call.signature = contract::in_form(call.signature, contract::Form::persistent);
   channel_.engine = comm.hidden.engine;
   channel_.context = context | 1;
+  channel_.communicator = comm.context();
   channel_.rank = comm.hidden.rank;
   channel_.peers = comm.hidden.peers;
   channel_.sides = comm.hidden.sides;
@@ -118,6 +119,8 @@ Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& s
     if (Error e = taken.take(self->resolved_.call, comm)) return e;
   {
     const engine::Engine::Guard own(*self->channel_.engine);
+    if (comm.hidden.harm) [[unlikely]]
+      if (Error e = settle_first(comm.hidden)) return e;
     if (Error e = settle_first(self->channel_)) return e;
     Result<std::unique_ptr<exec::Execution>> execution = self->execution();
     if (!execution) return std::move(execution).error();

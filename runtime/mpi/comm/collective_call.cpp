@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comm/collective_call.hpp"
 
+#include <mpi-ext.h>
+
 #include "base/flight.hpp"
 #include "contract/ledger.hpp"
 #include "engine/engine.hpp"
 #include "exec/execution.hpp"
 #include "exec/preparation.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/object/hearsay.hpp"
 #include "mpi/object/watcher.hpp"
 
@@ -53,6 +56,9 @@ Error outcome_of(const exec::Execution& execution) {
     return failure(MPI_ERR_TRUNCATE,
                    "a rank sent more than this rank's count and datatype receive: the ranks' "
                    "counts and datatypes do not fit together");
+  if (execution.mpi_class == MPIX_ERR_PROC_FAILED)
+    return failure(execution.mpi_class, "a process of the communicator has failed");
+  if (execution.mpi_class == MPIX_ERR_REVOKED) return failure(execution.mpi_class, "the communicator is revoked");
   if (execution.mpi_class == MPI_ERR_PROC_ABORTED)
     return failure(execution.mpi_class, "a process of the communicator is gone: its job has ended");
   return failure(execution.mpi_class, "a message of the collective could not be carried");
@@ -73,6 +79,8 @@ const flight::CallRecord* note_serial(const engine::Channel& channel) {
 }
 
 Error settle_first(const engine::Channel& channel) {
+  if (channel.harm) [[unlikely]]
+    return refusal(channel);
   if (checking.watcher) [[unlikely]]
     checking.watcher->acts();
   contract::Ledger* const ledger = channel.ledger;

@@ -17,6 +17,7 @@
 #include "members/processes.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
@@ -77,6 +78,7 @@ const std::shared_ptr<exec::Store>& Comm::store() const {
 }
 
 Comm::~Comm() {
+  if (process.survivor) process.survivor->gone(*this);
   if (group->session) group->session->ended(*this);
   if (hidden.ledger && process.checker) process.checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
@@ -87,6 +89,7 @@ void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
   note_context(context);
+  if (process.survivor) process.survivor->made(*this);
   if (context == engine::kNoContext || !process.checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::CallRecord* made_by = flight::now();
@@ -141,6 +144,7 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
   if (engine::spans_jobs(channel.context)) return nullptr;  // no two jobs share memory
   if (is_inter()) return nullptr;  // nobody shares what is between two groups, wherever their ranks are
   channel.nodes = find_nodes();
+  if (process.survivor) return nullptr;  // who fails amid a collective there leaves it as it is
   const StressMode& stress = process.stress_mode;
   if (!stress.shares_collectives()) return nullptr;
   // What --stress makes of a plan it makes of it on all ranks alike: here leaders have messages.
@@ -246,6 +250,7 @@ namespace {
 void note_freed(Comm& comm, Function function) {
   if (!comm.hidden.ledger) return;
   const Engine::Guard own(comm.engine());
+  if (comm.hidden.harm) return;  // others may have failed in calls that this one has not come to
   const uint32_t serial = comm.hidden.next_serial++;
   if (flight::CallRecord* call = flight::now()) {
     flight::set(call->context, comm.context());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators that are made out of others, of one group or of two.
+#include <mpi-ext.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -71,15 +73,15 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
   return made;
 }
 
-void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
-                int rank, void* data, size_t bytes) {
+Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
+                 int rank, void* data, size_t bytes) {
   const Engine::Guard own(engine);
   if (checking.watcher) [[unlikely]]
     checking.watcher->acts();
   hearsay::may_tell();
-  int open = 0;
+  int open = 0, failed = MPI_SUCCESS;
   const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
-  const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
+  Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
   if (rank > 0) {
     const int before = rank & (rank - 1);  // who tells me: my number without its lowest bit
     engine::RecvOperation receive;
@@ -94,6 +96,10 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
                       [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                         if (receive.posted) needs.process(processes[before]);
                       });
+    failed = receive.outcome.mpi_class;
+    // Whoever has heard nothing itself says nothing.
+    if (failed == MPI_SUCCESS && receive.outcome.sent_bytes == 0 && bytes > 0) failed = MPIX_ERR_PROC_FAILED;
+    if (failed == MPIX_ERR_PROC_FAILED || failed == MPIX_ERR_REVOKED) payload.count = 0;
   }
   std::array<engine::SendOperation, 31> sends;
   size_t told = 0;
@@ -117,6 +123,9 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
                         if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
                     });
   hearsay::may_hear();
+  for (size_t i = 0; i < told && failed == MPI_SUCCESS; ++i) failed = sends[i].outcome.mpi_class;
+  if (failed == MPI_SUCCESS || failed == MPI_ERR_TRUNCATE) return {};
+  return failure(failed, "a process of the new communicator has failed");
 }
 
 InRankOrder in_rank_order(const ProcessList& ranks, int mine) {
@@ -341,8 +350,9 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
   const contract::Founding mine = founding(*members, fmt::format("tag {}", tag));
   contract::Founding said = mine;
   said.context = offer_context(comm, order.mine == 0);
-  tell_group(*comm.hidden.engine, {comm.hidden.context, 0, tag, contract::kCreateGroupSerial}, processes.take(),
-             order.ranks, order.mine, &said, sizeof said);
+  if (Error e = tell_group(*comm.hidden.engine, {comm.hidden.context, 0, tag, contract::kCreateGroupSerial},
+                           processes.take(), order.ranks, order.mine, &said, sizeof said))
+    return e;
   if (comm.hidden.ledger)
     if (Error e = same_group(mine, said, order.ranks.front())) return e;
   if (said.context == engine::kNoContext) return no_context_left(comm);

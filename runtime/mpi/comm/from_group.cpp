@@ -60,10 +60,10 @@ uint64_t number_of_call(const char* string_tag, std::initializer_list<const Proc
   return sum;
 }
 
-void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes) {
+Error tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes) {
   const engine::Match match{engine::ContextPool::without_parent(), 0, static_cast<int>(call & 0x7fffffff),
                             static_cast<uint32_t>(call >> 32)};
-  tell_group(engine_of_process(), match, processes, processes, rank, data, bytes);
+  return tell_group(engine_of_process(), match, processes, processes, rank, data, bytes);
 }
 
 Error no_context_for(const char* string_tag) {
@@ -92,8 +92,8 @@ Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Er
     const InRankOrder order = in_rank_order(group.processes, group.rank);
     const contract::Founding mine = said = founding(group.processes, fmt::format("the stringtag '{}'", stringtag));
     said.context = offer_context(order.mine == 0);
-    tell_group(number_of_call(stringtag, {&order.ranks}), order.ranks, order.mine, &said, sizeof said);
-    if (own_checker()) error = same_group(mine, said, order.ranks.front());
+    error = tell_group(number_of_call(stringtag, {&order.ranks}), order.ranks, order.mine, &said, sizeof said);
+    if (!error && own_checker()) error = same_group(mine, said, order.ranks.front());
     if (!error && said.context == engine::kNoContext) error = no_context_for(stringtag);
   }
   if (error) {

@@ -19,7 +19,7 @@ Error foreign_member(const Group& group, const char* argument);
 // The same for all who mean the same communicator.
 uint64_t number_of_call(const char* string_tag, std::initializer_list<const ProcessList*> groups);
 // As in making.hpp, in messages of `call`, which belong to no communicator.
-void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes);
+Error tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes);
 Error no_context_for(const char* string_tag);
 // Hands it out, with its predefined attributes and hints.
 void finish_new(Comm& made, const Info* info);

@@ -33,8 +33,8 @@ struct Offer {
 };
 
 // The leaders give each other their bytes. `remote`: a rank of the hidden channel.
-void swap_bytes(const engine::Channel& channel, int remote, int tag, const void* mine, size_t bytes, void* theirs,
-                size_t their_bytes) {
+Error swap_bytes(const engine::Channel& channel, int remote, int tag, const void* mine, size_t bytes, void* theirs,
+                 size_t their_bytes) {
   Engine& engine = *channel.engine;
   const Engine::Guard own(engine);
   if (checking.watcher) [[unlikely]]
@@ -58,6 +58,9 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
                       if (receive.posted || !send.sent || !send.matched) needs.process(send.peer);
                     });
   hearsay::may_hear();
+  const int failed = receive.outcome.mpi_class != MPI_SUCCESS ? receive.outcome.mpi_class : send.outcome.mpi_class;
+  if (failed == MPI_SUCCESS || failed == MPI_ERR_TRUNCATE) return {};
+  return failure(failed, "the other leader cannot be spoken to any more (argument remote_leader)");
 }
 
 // Of the other leader on the hidden channel.
@@ -81,7 +84,7 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
   offer.context = offer_context(offer.first != 0);
   offer.apart = engine::spans_jobs(peer->context()) || engine::spans_jobs(local.context());
   Offer theirs;
-  swap_bytes(channel, other, tag, &offer, sizeof offer, &theirs, sizeof theirs);
+  if (Error e = swap_bytes(channel, other, tag, &offer, sizeof offer, &theirs, sizeof theirs)) return e;
   offer.apart |= theirs.apart;
   if (offer.apart) {
     local.contexts().release(offer.context);
@@ -89,7 +92,9 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
   }
   remote.resize(static_cast<size_t>(theirs.count));
   const std::vector<int> mine = local.group->processes.to_vector();
-  swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(), remote.size() * sizeof(int));
+  if (Error e = swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(),
+                           remote.size() * sizeof(int)))
+    return e;
   offer.count = theirs.count;
   if (!offer.first) offer.context = theirs.context;
   return {};
@@ -118,7 +123,8 @@ Error create_apart(Comm& local, int leader, Comm* peer, int remote_leader, int t
   const Swap swap = [&](const std::string& mine) {
     char out[MPI_MAX_PORT_NAME] = {}, in[MPI_MAX_PORT_NAME] = {};
     mine.copy(out, sizeof out - 1);
-    swap_bytes(peer->hidden, hidden_rank(*peer, remote_leader), tag, out, sizeof out, in, sizeof in);
+    if (swap_bytes(peer->hidden, hidden_rank(*peer, remote_leader), tag, out, sizeof out, in, sizeof in))
+      return std::string();  // which is no port
     in[sizeof in - 1] = '\0';
     return std::string(in);
   };

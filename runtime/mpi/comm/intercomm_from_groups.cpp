@@ -54,7 +54,9 @@ Error meet(const Group& local, int local_leader, const Group& remote, int remote
   const uint64_t call = offer.is_first ? number_of_call(string_tag, {&local.processes, &remote.processes})
                                        : number_of_call(string_tag, {&remote.processes, &local.processes});
   offer.context = offer_context(offer.is_first != 0);
-  tell_group(call, {leaders[0], leaders[1]}, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context);
+  if (Error e =
+          tell_group(call, {leaders[0], leaders[1]}, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context))
+    return e;
   return offer.context == engine::kNoContext ? no_context_for(string_tag) : Error();
 }
 
@@ -83,16 +85,16 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
   const uint64_t call =
       number_of_call(string_tag, {&local.processes, &local.processes});  // no other call names a group twice
   offer_context(false);
-  tell_group(call, members, rank, &offer, sizeof offer);
+  if (Error e = tell_group(call, members, rank, &offer, sizeof offer); e && !failed) failed = std::move(e);
   if (failed) return failed;
-  if (offer.count < 0)
+  if (offer.count <= 0)
     return failure(static_cast<int>(offer.error_class),
                    "the leader, rank {} of the local group, could not make the intercommunicator: its own error "
                    "says why",
                    local_leader);
   std::vector<int> others(static_cast<size_t>(offer.count));
   if (leads) others = remote->processes.to_vector();
-  tell_group(call, members, rank, others.data(), others.size() * sizeof(int));
+  if (Error e = tell_group(call, members, rank, others.data(), others.size() * sizeof(int))) return e;
   auto* made = new Comm(Ref<Group>(&local), new_group(others, MPI_UNDEFINED, local), offer.is_first != 0, offer.context,
                         Ref<Errhandler>(&errhandler));
   finish_new(*made, info);

@@ -12,6 +12,7 @@
 #include "engine/context.hpp"
 #include "io/worker_pool.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/env/api_environment.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/object/current.hpp"
@@ -104,6 +105,8 @@ Error is_thread_main(int* flag) {
 
 Error abort(Comm& comm, int errorcode) {
   if (engine::spans_jobs(comm.context())) processes::abort_connected(comm, errorcode);
+  end_members(comm, errorcode,
+              fmt::format("MPI_Abort on {} with code {}: its processes end", comm.description(), errorcode));
   own_job().abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
                                          comm.name.empty() ? "a communicator" : comm.name, errorcode));
   return {};  // never

@@ -101,6 +101,7 @@ void set_predefined_attributes(Comm& comm, const boot::JobInfo& job) {
   comm.attributes.set_predefined(MPI_WTIME_IS_GLOBAL, &predefined.wtime_is_global);
   comm.attributes.set_predefined(MPI_APPNUM, &predefined.application);
   comm.attributes.set_predefined(MPI_LASTUSEDCODE, last_used_code());
+  predefined.survives_failures = process().survivor != nullptr;
   comm.attributes.set_predefined(MPIX_FT, &predefined.survives_failures);
   if (predefined.universe_size > 0) comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
 }
@@ -151,8 +152,33 @@ bool is_world_broken(const Process& p) {
   return ledger && ledger->broken();
 }
 
+// The same where ranks may have failed: those who live meet at the launcher, which knows who does, and answer each other
+// while they wait there. It may be that one fails meanwhile, of which the others are not told here.
+Error part_from_survivors(Process& p, bool closes) {
+  if (!p.helper) p.helper = std::make_unique<engine::ProgressThread>(*p.engine);
+  const auto meet = [&p] {
+    flush(p);
+    if (Error e = p.job->fence()) say(Level::debug, "{}", e.message());
+  };
+  meet();  // what is left over is not told: for that each would have to answer each other one
+  processes::leave_connected_jobs();
+  take_what_has_come(p);
+  if (closes) {
+    const engine::Engine::Guard own(*p.engine);
+    p.finalizing = true;
+    p.engine->set_observer(nullptr);
+  }
+  meet();
+  if (!closes) return {};
+  transport::say_no_ucx_errors();
+  p.helper.reset();
+  p.survivor.reset();
+  return {};
+}
+
 // All ranks end the World Model. `closes`: nothing of this process goes on behind it.
 Error part_from_others(Process& p, bool closes) {
+  if (p.survivor) return part_from_survivors(p, closes);
   {
     const engine::Engine::Guard own(*p.engine);
     p.finalizing = closes;
@@ -202,8 +228,8 @@ void close_process(Instance& i, Process& p) TUTTI_REQUIRES(i.making) {
   p.transport.reset();
   p.job->leave();
   // A rank that leaves PMIx (4.2) counts as lost in a fence that is open, perhaps that of a program
-  // which another rank of the node runs after this one.
-  part();
+  // which another rank of the node runs after this one. One that has failed is never there.
+  if (!i.attributes.survives_failures) part();
 }
 
 void start_helper(const Instance& i, Process& p) TUTTI_REQUIRES(i.making) {

@@ -20,9 +20,11 @@
 #include "mpi/check/known_memory.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/p2p/operations.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
 #include "rma/window_end.hpp"
@@ -56,6 +58,11 @@ int crowd_factor(const boot::JobInfo& job) {
   return std::clamp(static_cast<int>(job.node_ranks.size()) / (boot::allowed_cores() * kRanksWithoutCare), 1, kMost);
 }
 
+// The job goes on without ranks that fail.
+bool survives_failures(const Config& config) {
+  return config.value("failure.action").number > 0;
+}
+
 transport::RouterOptions transport_options(const Config& config, const boot::JobInfo& job, members::Processes& all) {
   const std::string tls(config.text("transport.ucx_tls"));
   return {.job = job.id,
@@ -66,6 +73,7 @@ transport::RouterOptions transport_options(const Config& config, const boot::Job
           .shared_memory = config.flag("transport.shared_memory"),
           .read_peers = config.text("transport.cma") == "auto",
           .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
+          .survives = survives_failures(config),
           .no_way =
               [](int peer, const Error& why) {
                 const std::vector<int>& near = process().job->view().node_ranks;
@@ -190,6 +198,12 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
   const boot::JobInfo& view = p.job->view();
+  if (config && survives_failures(*config) && !view.own_launcher)
+    return failure(
+        MPI_ERR_OTHER,
+        "the setting failure.action={} (from: {}) is not supported here: only mpirun goes on without ranks that "
+        "fail, and other launchers end the job",
+        config->text("failure.action"), config->value("failure.action").origin);
   p.processes = std::make_unique<members::Processes>(members::Processes::id_of(view.id, view.size), view.size,
                                                      [&mine = *p.job] { return mine.nodes(); });
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
@@ -219,6 +233,14 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   processes::set_connect_timeout(
       std::chrono::duration_cast<std::chrono::milliseconds>(config->duration("process.connect_timeout")));
   p.contexts = std::make_unique<engine::ContextPool>(view.rank);
+  if (survives_failures(*config)) {
+    const engine::Engine::Guard own(*p.engine);
+    p.survivor = std::make_shared<Survivor>(
+        p, Survivor::Hooks{interrupt_receive, resume_receive, [](int lost, int mpi_class) TUTTI_ENGINE_OWNED {
+                             process().one_sided->lose(lost, mpi_class);
+                           }});
+    p.end_members = end_members;
+  }
   if (config->flag("progress.thread")) {
     using std::chrono::duration_cast, std::chrono::microseconds;
     ticks = engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),

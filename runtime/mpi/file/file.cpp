@@ -2,6 +2,7 @@
 // Opening, closing and deleting files (the standard, sections 14.2.1 to 14.2.3).
 #include "mpi/file/file.hpp"
 
+#include <mpi-ext.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -353,6 +354,16 @@ Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_Fil
   return {};
 }
 
+namespace {
+
+// Of a call on all ranks of which one has failed: the others close the file all the same.
+Error unless_failed(Error error) {
+  const int its_class = error ? error.mpi_class() : int{MPI_SUCCESS};
+  return its_class == MPIX_ERR_PROC_FAILED || its_class == MPIX_ERR_REVOKED ? Error() : std::move(error);
+}
+
+}  // namespace
+
 Error file_close(MPI_File* fh) {
   File& file = *resolve<File>(*fh);
   Error mine;
@@ -368,23 +379,24 @@ Error file_close(MPI_File* fh) {
   if (file.split.request)
     mine = failure(MPI_ERR_PENDING, "{}: a split collective has begun and has not ended (argument fh)", file.name);
   await_earlier(file);
-  if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
+  if (mine && file.comm().hidden.harm) return mine;
+  if (Error e = unless_failed(agree(file.comm(), Function::File_close, std::move(mine)))) return e;
   if (file.written) [[unlikely]]
-    if (Error e = file.written->compare(file, Function::File_close)) return e;
+    if (Error e = unless_failed(file.written->compare(file, Function::File_close))) return e;
   if (strict) [[unlikely]]
     open_files().drop(file);
   // Whatever fails from here on, the file is closed, and no rank is told that it can try again.
   Error left = file.io->close();
   file.io.reset();
-  left = agree(file.comm(), Function::File_close, std::move(left));
+  left = unless_failed(agree(file.comm(), Function::File_close, std::move(left)));
   if (file.amode & MPI_MODE_DELETE_ON_CLOSE) {  // when no rank has it open: over NFS another name would stay of it
     Error deleted;
     if (const int error = file.rank() == 0 ? io::remove_posix(file.name) : 0; error && error != ENOENT)
       deleted = io::failure_of(file.name, "deleting it", error);
-    deleted = agree(file.comm(), Function::File_close, std::move(deleted));
+    deleted = unless_failed(agree(file.comm(), Function::File_close, std::move(deleted)));
     if (!left) left = std::move(deleted);
   }
-  if (Error e = one_sided::win_unlock_all(*file.window)) return e;
+  if (Error e = unless_failed(one_sided::win_unlock_all(*file.window))) return e;
   if (Error e = free_window(*file.window)) return e;
   *fh = MPI_FILE_NULL;
   if (left) error_object() = Ref<HasErrhandler>(&file);  // whose error handler hears of it when the handle is gone

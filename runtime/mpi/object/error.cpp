@@ -211,9 +211,14 @@ const Handlers& handlers() {
 }
 
 // With a story below it, the sentence says itself which rank speaks: so do its lines.
-std::string last_words(std::string_view text, const HasErrhandler* on, const Errhandler& handler,
+std::string last_words(int code, std::string_view text, const HasErrhandler* on, const Errhandler& handler,
                        const Incident& incident) {
-  std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
+  const bool is_job = handler.does == Errhandler::Does::end_job || !process().end_members;
+  std::string words = fmt::format("{}. {}: the error handler is {}", text,
+                                  is_job ? "The job ends" : "The processes of the communicator end", handler.name);
+  const bool is_of_failure =
+      code == MPIX_ERR_PROC_FAILED || code == MPIX_ERR_PROC_FAILED_PENDING || code == MPIX_ERR_REVOKED;
+  if (is_of_failure) words += ", by which the program handles no failure of a process (tutti-survival(7))";
   if (incident.place.caller == 0) return words;
   words = fmt::format("rank {} on {}: {}", my_process(), own_job().view().host, words);
   for (const std::string& line : story_of(incident.place, on, incident.mentions)) words += "\n  " + line;
@@ -241,7 +246,10 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
                           const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (&handler == &handlers().fatal) end_all_connected(exit_code, false);
-  if (current.phase.load() == Phase::running) own_job().abort(exit_code, last_words(text, on, handler, incident));
+  const bool running = current.phase.load() == Phase::running;
+  if (&handler == &handlers().aborting && running && on && process().end_members)
+    process().end_members(*on, exit_code, last_words(code, text, on, handler, incident));
+  if (running) own_job().abort(exit_code, last_words(code, text, on, handler, incident));
   if (boot::Membership* job = current.failed_job) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
 }

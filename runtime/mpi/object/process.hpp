@@ -47,6 +47,7 @@ class Transport;
 
 namespace tutti::mpi {
 
+class Survivor;
 namespace one_sided {
 class Window;
 }
@@ -64,6 +65,10 @@ struct Process {
   std::unique_ptr<transport::Transport> stress;   // around it, under --stress
   const std::unique_ptr<rma::Service> one_sided;  // before the engine, which hands it what comes
   std::unique_ptr<engine::Engine> engine;
+  std::shared_ptr<Survivor> survivor;  // nullptr where the failure of a rank ends the job
+  // Where it does not: ends the members of this communicator, of which this process is one, with this code. It returns if
+  // that is all who live, or `of` is no communicator, and the job is to be ended. nullptr: it is in any case.
+  void (*end_members)(const HasErrhandler& of, int code, const std::string& why) = nullptr;
   std::unique_ptr<contract::Checker> checker;      // nullptr when switched off
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
   std::unique_ptr<engine::ContextPool> contexts;

@@ -57,6 +57,10 @@ Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* 
 // gone.
 Error check_start(Request& made, std::initializer_list<BufferUse> uses);
 
+// Of a posted receive that has a request of its own (Request::interrupt, go_on); false: it has none.
+bool interrupt_receive(engine::RecvOperation& operation) TUTTI_ENGINE_OWNED;
+void resume_receive(engine::RecvOperation& operation) TUTTI_ENGINE_OWNED;
+
 // Of a receive that is over, in a blocking call.
 Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type,
                      MPI_Status* status) TUTTI_ENGINE_OWNED;

@@ -33,8 +33,13 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     return error_of_receive(op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, from);
   }
   Error cancel() override TUTTI_ENGINE_OWNED {
-    if (!is_complete()) engine_of_process().cancel(op);
+    if (!is_complete() || is_interrupted()) engine_of_process().cancel(op);
     return {};
+  }
+  // nullptr: it is another operation.
+  static RecvRequest* of(RecvOperation& op) {
+    const bool is_one = op.on_complete == over || op.on_complete == over_strictly;
+    return is_one ? static_cast<RecvRequest*>(op.owner) : nullptr;
   }
   void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.awaits([&] {
@@ -44,14 +49,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     mpi::add_needs(needs, op, *comm);
   }
   // Under --check=strict: of one that takes a message of any source.
-  void tell_strict() {
-    op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
-      auto& made = *static_cast<RecvRequest*>(o.owner);
-      const auto known = inventory::history_of(static_cast<const Object*>(&made));
-      strict->received_any(*made.comm, made.op.match.tag, made.op.outcome, known ? known->made : CallSite());
-      over(o);
-    };
-  }
+  void tell_strict() { op.on_complete = over_strictly; }
   RecvOperation op;
 
  private:
@@ -59,6 +57,12 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     auto& made = *static_cast<RecvRequest*>(o.owner);
     compare_types(o.outcome, *made.type_);
     made.finish(o.outcome.mpi_class == MPI_SUCCESS);
+  }
+  static void over_strictly(Operation& o) TUTTI_ENGINE_OWNED {
+    auto& made = *static_cast<RecvRequest*>(o.owner);
+    const auto known = inventory::history_of(static_cast<const Object*>(&made));
+    strict->received_any(*made.comm, made.op.match.tag, made.op.outcome, known ? known->made : CallSite());
+    over(o);
   }
   const Ref<Datatype> type_;
 };
@@ -105,6 +109,16 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
 }
 
 }  // namespace
+
+bool interrupt_receive(engine::RecvOperation& operation) {
+  RecvRequest* const request = RecvRequest::of(operation);
+  if (request) request->interrupt();
+  return request != nullptr;
+}
+
+void resume_receive(engine::RecvOperation& operation) {
+  if (RecvRequest* const request = RecvRequest::of(operation)) request->go_on();
+}
 
 Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {

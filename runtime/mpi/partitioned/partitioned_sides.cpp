@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "base/mutex.hpp"
@@ -10,6 +11,7 @@
 #include "memory/movers.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/partitioned/partitioned.hpp"
 
@@ -46,6 +48,25 @@ uint32_t next_serial(bool sends, const PartitionedArguments& given) {
 // Partitions that are ready together travel in messages of about so many bytes.
 constexpr int64_t kTogether = 256 * 1024;
 
+// The context of the greetings on a communicator; and one of an operation's own, which is in use as long as this lives.
+uint64_t context_of_greetings(const Comm& comm) {
+  return comm.context() | kGreetings;
+}
+class ContextInUse {
+ public:
+  ContextInUse(uint64_t context, const Comm& comm) : survivor_(survivor_of(comm)), context_(context) {
+    if (survivor_) survivor_->add_context(context, comm);
+  }
+  ~ContextInUse() {
+    if (survivor_) survivor_->remove_context(context_);
+  }
+  ContextInUse(const ContextInUse&) = delete;
+
+ private:
+  const std::shared_ptr<Survivor> survivor_;  // nullptr: nobody fails whom others outlive
+  const uint64_t context_;
+};
+
 class Send final : public Partitioned {
  public:
   explicit Send(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
@@ -62,6 +83,7 @@ class Send final : public Partitioned {
   void fill(MPI_Status& status) const override TUTTI_ENGINE_OWNED { fill_status(status, {}); }
   // Of a round that its program gives up.
   Error error(bool) const override TUTTI_ENGINE_OWNED {
+    if (failed_ != MPI_SUCCESS) return failure_of({.mpi_class = failed_});
     if (left_ == 0) return {};
     return failure(MPI_ERR_REQUEST,
                    "{} of {} partitions have not been made ready, and nobody can do so once the request is freed: "
@@ -82,6 +104,8 @@ class Send final : public Partitioned {
   std::unique_ptr<SendOperation[]> sends_;  // by first partition
   std::vector<bool> ready_;
   int left_ = 0;  // not ready yet
+  int failed_ = MPI_SUCCESS;
+  std::optional<ContextInUse> context_;
 };
 
 uint64_t own_context() TUTTI_ENGINE_OWNED {
@@ -92,13 +116,15 @@ void Send::begin() {
   const auto count = static_cast<size_t>(given_.partitions);
   ready_.assign(count, false);
   left_ = given_.partitions;
+  failed_ = MPI_SUCCESS;
   // Each of these is taken off when it is over, and each partition when it is ready.
   awaited_ += given_.partitions;
   if (rounds_ > 1) return;
   sends_ = std::make_unique<SendOperation[]>(count);
   greeting_ = {own_context(), bytes(), given_.partitions, given_.type->pattern, 0};
+  context_.emplace(greeting_.context, *given_.comm);
   send(greeting_send_, {&greeting_, sizeof greeting_, &Layout::bytes()},
-       {(given_.comm->context() | kGreetings), given_.comm->rank(), given_.tag, order_});
+       {context_of_greetings(*given_.comm), given_.comm->rank(), given_.tag, order_});
 }
 
 void Send::send(SendOperation& op, const Payload& payload, const engine::Match& match) {
@@ -108,7 +134,11 @@ void Send::send(SendOperation& op, const Payload& payload, const engine::Match& 
   op.peer = given_.comm->process_of(given_.peer);
   op.match = match;
   op.owner = this;
-  op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED { static_cast<Send*>(o.owner)->one_over(); };
+  op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
+    auto& all = *static_cast<Send*>(o.owner);
+    if (o.outcome.mpi_class != MPI_SUCCESS) all.failed_ = o.outcome.mpi_class;
+    all.one_over();
+  };
   ++awaited_;
   given_.comm->engine().send(op);
 }
@@ -180,6 +210,7 @@ class Receive final : public Partitioned {
   Greeting greeting_;
   RecvOperation greeting_receive_;
   bool is_greeted_ = false;
+  std::optional<ContextInUse> context_;
   int failed_ = MPI_SUCCESS;
   // Of the sender's partitions:
   std::unique_ptr<RecvOperation[]> receives_;
@@ -193,14 +224,19 @@ void Receive::begin() {
   failed_ = MPI_SUCCESS;
   if (is_greeted_) return post_all();
   greeting_receive_.payload = {&greeting_, sizeof greeting_, &Layout::bytes()};
-  greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag, order_};
+  greeting_receive_.match = {context_of_greetings(*given_.comm), given_.peer, given_.tag, order_};
   greeting_receive_.owner = this;
   greeting_receive_.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED { static_cast<Receive*>(o.owner)->greeted(); };
   given_.comm->engine().recv(greeting_receive_);
 }
 
 void Receive::greeted() {
+  if (greeting_receive_.outcome.mpi_class != MPI_SUCCESS) {
+    failed_ = greeting_receive_.outcome.mpi_class;
+    return one_over();  // begin()'s
+  }
   is_greeted_ = true;
+  context_.emplace(greeting_.context, *given_.comm);
   receives_ = std::make_unique<RecvOperation[]>(static_cast<size_t>(greeting_.partitions));
   const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
   const int64_t element = std::max<int64_t>(all.layout->size(), 1);
@@ -287,6 +323,7 @@ engine::Outcome Receive::all_of_it() const {
 }
 
 Error Receive::error(bool in_pass) const {
+  if (failed_ != MPI_SUCCESS && failed_ != MPI_ERR_TRUNCATE) return failure_of({.mpi_class = failed_});
   if (!is_greeted_) return {};
   if (!fits())
     return failure(
@@ -300,8 +337,7 @@ Error Receive::error(bool in_pass) const {
     return error_of_receive(outcome,
                             {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
                             in_pass ? AskedFrom::in_pass : AskedFrom::unowned);
-  if (failed_ == MPI_SUCCESS) return {};
-  return failure(failed_, "a partition could not be carried; the line above says why");
+  return failed_ == MPI_SUCCESS ? Error() : failure_of({.mpi_class = failed_});
 }
 
 }  // namespace

@@ -90,6 +90,8 @@ Error look_at(const Live& live, MPI_Status* status) {
       MPI_Status unwanted{};
       return own->query(status ? *status : unwanted);
     }
+    if (live->is_interrupted()) [[unlikely]]
+      return interrupted();
     MPI_Status unwanted;  // a request may want to know that the program has heard of its end
     if (!live->look(status ? *status : unwanted)) return taken_by_another_thread();
     if (live->is_watched()) [[unlikely]]

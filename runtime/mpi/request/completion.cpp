@@ -26,6 +26,10 @@ namespace {
 // Gives out the request's status and error, and gives up the handle, but of a persistent one.
 Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
   Request& request = *live.request;
+  if (request.is_interrupted()) [[unlikely]] {
+    if (!error_object()) error_object() = Ref<HasErrhandler>(&request.raises_on());
+    return interrupted();
+  }
   if (!request.take()) [[unlikely]]
     return taken_by_another_thread();
   if (GeneralizedRequest* const own = as_generalized(&request)) [[unlikely]]

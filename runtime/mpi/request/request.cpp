@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request/request.hpp"
 
+#include <mpi-ext.h>
+
 #include <algorithm>
 
 #include "base/cpu.hpp"
@@ -84,6 +86,12 @@ Error taken_by_another_thread() {
                  "only one thread at a time may use a request (the standard, section 11.6.2)");
 }
 
+Error interrupted() {
+  return failure(MPIX_ERR_PROC_FAILED_PENDING,
+                 "a process has failed that might have sent the message: the receive goes on once the program has "
+                 "acknowledged that (MPIX_Comm_ack_failed)");
+}
+
 void Request::end_unheard() {
   const Error lost = well_ ? Error() : unheard_error();
   if (watched_) tell_watchers(*this, Watched::ends);
@@ -120,6 +128,9 @@ Error failure_of(const engine::Outcome& outcome) {
                    "the message of {} bytes from rank {} with tag {} is longer than the receive "
                    "buffer of {} bytes",
                    outcome.sent_bytes, outcome.source, outcome.tag, outcome.bytes);
+  if (outcome.mpi_class == MPIX_ERR_PROC_FAILED)
+    return failure(outcome.mpi_class, "the process at the other end has failed");
+  if (outcome.mpi_class == MPIX_ERR_REVOKED) return failure(outcome.mpi_class, "the communicator is revoked");
   if (outcome.mpi_class == MPI_ERR_PROC_ABORTED)
     return failure(outcome.mpi_class, "the job of the process at the other end has ended");
   return failure(outcome.mpi_class, "the message could not be carried; the line above says why");

@@ -37,12 +37,27 @@ class Request : public Object {
   }
   void finish(bool well = false) TUTTI_ENGINE_OWNED {
     well_ = well;
+    interrupted_ = false;
     ++current.completions;
     --comm->under_way;
     if (release_unshared()) [[unlikely]]
       return end_unheard();
     state_.store(State::complete, std::memory_order_release);  // another thread may be done with it now
   }
+  // A receive from anybody, when one has failed who might have sent: until it goes on, the calls that complete it say so,
+  // and leave it. Its operation stays under way, and may end meanwhile.
+  void interrupt() TUTTI_ENGINE_OWNED {
+    if (is_complete()) return;
+    interrupted_ = true;
+    ++current.completions;
+    state_.store(State::complete, std::memory_order_release);
+  }
+  void go_on() TUTTI_ENGINE_OWNED {
+    if (!interrupted_) return;
+    interrupted_ = false;
+    state_.store(State::under_way, std::memory_order_release);
+  }
+  bool is_interrupted() const { return interrupted_; }
   // A complete request that any number of calls may complete.
   void stays_complete() { state_.store(State::for_ever, std::memory_order_relaxed); }
 
@@ -105,6 +120,7 @@ class Request : public Object {
   enum class State : uint8_t { under_way, complete, looked_at, taken, for_ever };
   std::atomic<State> state_{State::under_way};
   bool well_ = false;
+  bool interrupted_ = false;
   std::atomic<bool> was_looked_at_{false};  // says nothing of other memory: relaxed
   bool watched_ = false;           // it has not ended well, either, so that no short way leads past those who watch
   std::atomic<uint32_t> mark_{0};  // two threads that search the same array may set it: any of the two will do
@@ -112,6 +128,8 @@ class Request : public Object {
 
 // What the slower of two threads is told.
 [[gnu::cold]] Error taken_by_another_thread();
+// What the calls say of one that is interrupted.
+[[gnu::cold]] Error interrupted();
 
 // A message that MPI_Mprobe has taken out of matching (the standard, section 3.8.2).
 class Message final : public Object, public Pooled<Message> {

@@ -215,7 +215,9 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
 }
 
 bool may_go_direct(const Comm& comm) {
-  return comm.process.windows_direct && !strict && comm.process.transport->has_shared_memory();
+  // Who fails amid an update there keeps its lock.
+  return comm.process.windows_direct && !strict && !comm.process.survivor &&
+         comm.process.transport->has_shared_memory();
 }
 
 // Communicators of several machines have one context, and may find themselves in one folder of a network: the number of
@@ -354,9 +356,16 @@ Error win_free(MPI_Win* win) {
   Window& window = *resolve<Window>(*win);
   {
     const Engine::Guard own(window.comm->engine());
-    if (Error e = window.epochs.check_free()) return e;
+    if (Error e = window.epochs.check_free(); e && !window.comm->hidden.harm) return e;
   }
   if (Error e = window.attributes.delete_all(window.handle)) return e;
+  // The others may still be amid operations here, and nobody can tell when they are not any more: it stays.
+  if (window.comm->hidden.harm) [[unlikely]] {
+    window.retain();
+    *win = MPI_WIN_NULL;
+    window.free_handle();
+    return {};
+  }
   Engine& engine = window.comm->engine();
   // Nobody's operations are under way behind this, and nobody's memory is gone before it.
   if (Error e = run(*window.comm,

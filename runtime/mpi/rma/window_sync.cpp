@@ -85,11 +85,17 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
   return ranks;
 }
 
+// A member has failed: nothing is waited for any more, and each synchronisation says so.
+bool is_harmed(const Window& window) TUTTI_ENGINE_OWNED {
+  return window.comm->hidden.harm != 0;
+}
+
 // Waits for what others tell, by messages or by words in memory.
 template <class Done, class Needs>
 void await(const Window& window, Done&& done, Needs&& needs) TUTTI_ENGINE_OWNED {
-  const rma::WordWait wait(*window.protocol, done);
-  window.comm->engine().wait_until(done, needs);
+  const auto over = [&]() TUTTI_ENGINE_OWNED { return done() || is_harmed(window); };
+  const rma::WordWait wait(*window.protocol, over);
+  window.comm->engine().wait_until(over, needs);
 }
 
 // Waits for those of `ranks` that `done` does not hold for: each has to make a call.
@@ -113,8 +119,9 @@ void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
     win.comm->engine().over_at_once();
   } else {
     protocol.flush(rank);
-    win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank); },
-                                  [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
+    win.comm->engine().wait_until(
+        [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank) || is_harmed(win); },
+        [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
   }
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
@@ -123,8 +130,9 @@ void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
 void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.flush_locally(rank);
-  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank); },
-                                [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
+  win.comm->engine().wait_until(
+      [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank) || is_harmed(win); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed_locally(rank);
@@ -137,8 +145,9 @@ void settle_lazy_lock() TUTTI_ENGINE_OWNED {
   if (!window) [[likely]]
     return;
   window->protocol->ask_for_lazy_lock();
-  window->comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return window->protocol->origin().lazily_locked() < 0; },
-                                    [&](Condition& needs) TUTTI_ENGINE_OWNED { window->add_needs(needs); });
+  window->comm->engine().wait_until(
+      [&]() TUTTI_ENGINE_OWNED { return window->protocol->origin().lazily_locked() < 0 || is_harmed(*window); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { window->add_needs(needs); });
 }
 
 // Whether the call may return before it is its turn. Who looks on at what comes in which order wants to know when it has
@@ -170,6 +179,8 @@ std::vector<int> everybody(const Window& window) {
 Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
   if (window.races) [[unlikely]]
     if (Error e = window.races->take_finding()) return e;
+  if (is_harmed(window)) [[unlikely]]
+    return settle_first(window.comm->hidden);
   return window.protocol->origin().take_failure();
 }
 
@@ -181,10 +192,10 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
   fence_behind_update();
   for (const int rank : ranks) protocol.unlock(rank);
   window.comm->engine().wait_until(
-      [&] {
-        return std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
-          return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
-        });
+      [&]() TUTTI_ENGINE_OWNED {
+        return is_harmed(window) || std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
+                 return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
+               });
       },
       [&](Condition& needs) TUTTI_ENGINE_OWNED { window.add_needs(needs); });
   if (process().lazily_locked == &window) process().lazily_locked = nullptr;
@@ -264,6 +275,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   if (assertion & MPI_MODE_NOCHECK) return {};
   rma::WindowEnd& protocol = *win.protocol;
   await_each(win, epochs.targets(), [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_posted(rank); });
+  if (is_harmed(win)) return failure_of(win);
   for (const int rank : epochs.targets()) protocol.take_post(rank);
   if (SeenWindow* const looks_on = seen(win)) [[unlikely]]
     looks_on->started();
@@ -306,7 +318,8 @@ Error win_post(Group& group, int assertion, Window& win) {
 namespace {
 
 void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
-  for (const int rank : win.epochs.origins()) win.protocol->take_complete(rank);
+  for (const int rank : win.epochs.origins())
+    if (win.protocol->is_completed_by(rank)) win.protocol->take_complete(rank);
   win.epochs.wait();
   win.protocol->hide();
   if (win.races) [[unlikely]]
@@ -334,7 +347,7 @@ Error win_wait(Window& win) {
         needs.end();
       });
   end_exposure(win);
-  return win.races ? failure_of(win) : Error();
+  return win.races || is_harmed(win) ? failure_of(win) : Error();
 }
 
 Error win_test(Window& win, int* flag) {
@@ -348,8 +361,9 @@ Error win_test(Window& win, int* flag) {
     moved = engine.progress();
     *flag = std::ranges::all_of(win.epochs.origins(),
                                 [&](int rank) TUTTI_ENGINE_OWNED { return win.protocol->is_completed_by(rank); });
+    if (!*flag && is_harmed(win)) *flag = true;
     if (*flag) end_exposure(win);
-    if (*flag && win.races) [[unlikely]]
+    if (*flag && (win.races || is_harmed(win))) [[unlikely]]
       error = failure_of(win);
   }
   engine.leave();

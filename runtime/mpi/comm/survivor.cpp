@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm/survivor.hpp"
+
+#include <mpi-ext.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/flush.hpp"
+#include "base/log.hpp"
+#include "boot/joining.hpp"
+#include "contract/founding.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
+#include "exec/execution.hpp"
+#include "members/processes.hpp"
+#include "mpi/object/process.hpp"
+#include "transport/ends.hpp"
+#include "transport/router.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// Messages that begin partitioned operations have it in the context (mpi/partitioned/), and no communicator has.
+constexpr uint64_t kOfGreetings = uint64_t{1} << 62;
+
+// Header::tag of what survivors tell each other; Header::ticket is the users' context.
+enum Word : int32_t { kRevocation, kAgreement, kEnd };
+
+uint64_t users(uint64_t context) {
+  return context & ~uint64_t{1};
+}
+
+bool is_member(const Comm& comm, int process) {
+  return comm.hidden.peers.contains(process);
+}
+
+}  // namespace
+
+Survivor::Survivor(Process& process, const Hooks& hooks) : process_(process), hooks_(hooks) {
+  process_.engine->add_poller(*this);
+  process_.engine->set_survival_handler(this);
+  process_.engine->keep_sends();
+}
+
+Survivor::~Survivor() {
+  const engine::Engine::Guard own(*process_.engine);
+  process_.engine->remove_poller(*this);
+  process_.engine->set_survival_handler(nullptr);
+  process_.engine->set_judge(nullptr);
+}
+
+// ---- communicators come and go
+
+void Survivor::made(Comm& comm) {
+  const uint64_t context = comm.context();
+  if (context == engine::kNoContext) return;
+  const Lock lock(mutex_);
+  Members& members = members_[context];
+  members.comm = &comm;
+  for (const int process : lost_)
+    if (is_member(comm, process)) members.failed.push_back(process);
+  members.revoked = revoked_early_.erase(context) > 0;
+  if (!members.failed.empty()) comm.user.harm = comm.hidden.harm = engine::Channel::kMemberFailed;
+  if (members.revoked) comm.user.harm = comm.hidden.harm = engine::Channel::kRevoked;
+}
+
+void Survivor::gone(const Comm& comm) {
+  const Lock lock(mutex_);
+  const auto at = members_.find(comm.context());
+  if (at != members_.end() && at->second.comm == &comm) members_.erase(at);
+}
+
+void Survivor::add_context(uint64_t context, const Comm& of) {
+  const Lock lock(mutex_);
+  others_[context] = of.context();
+}
+
+void Survivor::remove_context(uint64_t context) {
+  const Lock lock(mutex_);
+  others_.erase(context);
+}
+
+std::unordered_map<uint64_t, Survivor::Members>::const_iterator Survivor::find(uint64_t context) const {
+  const auto other = others_.find(context);
+  return members_.find(other == others_.end() ? users(context) & ~kOfGreetings : other->second);
+}
+
+// ---- who has failed
+
+bool Survivor::poll() {
+  members::Processes& all = *process_.processes;
+  if (all.changes() == read_) [[likely]]
+    return false;
+  const std::vector<members::Change> changes = all.changes_since(read_);
+  read_ += changes.size();
+  process_.transport->take_changes();
+  bool any = false;
+  for (const members::Change& change : changes) {
+    if (change.state != members::State::failed || all.is_foreign(change.process)) continue;
+    lose(change.process);
+    any = true;
+  }
+  return any;
+}
+
+// What is sent from here on is asked about, and goes where it is known who has failed.
+void Survivor::begin_to_judge() {
+  if (std::exchange(judges_, true)) return;
+  process_.engine->set_judge(this);
+}
+
+void Survivor::lose(int process) {
+  begin_to_judge();
+  transport::say_no_ucx_errors();
+  std::vector<uint64_t> contexts;
+  {
+    const Lock lock(mutex_);
+    lost_.push_back(process);
+    for (auto& [context, members] : members_) {
+      if (!is_member(*members.comm, process)) continue;
+      members.failed.push_back(process);
+      members.comm->user.harm |= engine::Channel::kMemberFailed;
+      members.comm->hidden.harm |= engine::Channel::kMemberFailed;
+    }
+    for (const auto& [context, talks] : talks_)
+      if (talks.members.contains(process)) contexts.push_back(context);
+  }
+  engine::Engine& engine = *process_.engine;
+  engine.fail_answers_of(process, MPIX_ERR_PROC_FAILED);
+  judge_posted();
+  hooks_.lost(process, MPIX_ERR_PROC_FAILED);
+  exec::Execution::abandon_those(
+      engine, [&](const engine::Channel& channel) { return channel.peers.contains(process); }, MPIX_ERR_PROC_FAILED);
+  for (const uint64_t context : contexts) {
+    Talks& talks = talks_.at(context);
+    std::vector<uint32_t> serials;
+    for (auto& [serial, round] : talks.rounds) {
+      round->machine.fail(talks.members.rank_of(process));
+      serials.push_back(serial);
+    }
+    for (const uint32_t serial : serials) go_on(context, talks, serial);
+  }
+  engine.note_event();
+}
+
+// ---- judging
+
+int Survivor::refuses(const engine::Match& match) {
+  const Lock lock(mutex_);
+  const auto at = find(match.context);
+  return at != members_.end() && at->second.revoked ? MPIX_ERR_REVOKED : 0;
+}
+
+// The class of the error with which a receive ends; 0: it may still be satisfied. A new communicator's members that hear
+// of it from each other alone wait for nobody else of the one that it is made of.
+int Survivor::verdict(const engine::RecvOperation& receive, bool& may_be_interrupted) const {
+  const engine::Match& match = receive.match;
+  const Lock lock(mutex_);
+  if (match.context == engine::ContextPool::without_parent())
+    return std::ranges::count(lost_, match.source) ? MPIX_ERR_PROC_FAILED : 0;
+  const auto at = find(match.context);
+  if (at == members_.end()) return 0;
+  const Members& members = at->second;
+  if (members.revoked) return MPIX_ERR_REVOKED;
+  if (members.failed.empty()) return 0;
+  const engine::Channel& channel = engine::is_hidden(match.context) ? members.comm->hidden : members.comm->user;
+  if (match.source != engine::kAnySource)
+    return match.source >= 0 && std::ranges::count(members.failed, channel.process_of(match.source))
+               ? MPIX_ERR_PROC_FAILED
+               : 0;
+  may_be_interrupted = true;
+  if (members.acknowledged < members.failed.size()) return MPIX_ERR_PROC_FAILED;
+  // Nobody is left who could send.
+  const bool alone = std::ranges::all_of(
+      channel.peers, [&](int peer) { return peer == my_process() || std::ranges::count(members.failed, peer); });
+  return alone ? MPIX_ERR_PROC_FAILED : 0;
+}
+
+void Survivor::posted(engine::RecvOperation& receive) {
+  bool may_be_interrupted = false;
+  const int error_class = verdict(receive, may_be_interrupted);
+  if (error_class == 0) return;
+  if (error_class == MPIX_ERR_PROC_FAILED && may_be_interrupted && hooks_.interrupt(receive)) return;
+  process_.engine->fail(receive, error_class);
+}
+
+// One at a time: what ends may withdraw others.
+void Survivor::judge_posted() {
+  std::unordered_set<const engine::RecvOperation*> seen;
+  for (;;) {
+    engine::RecvOperation* due = nullptr;
+    process_.engine->matcher().each_posted([&](const engine::RecvOperation& receive) {
+      bool may_be_interrupted = false;
+      if (!due && !seen.contains(&receive) && verdict(receive, may_be_interrupted))
+        due = const_cast<engine::RecvOperation*>(&receive);
+    });
+    if (!due) return;
+    seen.insert(due);
+    posted(*due);
+    if (!due->posted) seen.erase(due);  // its memory may be another one's
+  }
+}
+
+std::vector<int> Survivor::failed(const Comm& comm) const {
+  const Lock lock(mutex_);
+  const auto at = members_.find(comm.context());
+  return at == members_.end() ? std::vector<int>() : at->second.failed;
+}
+
+std::vector<int> Survivor::acknowledged(const Comm& comm) const {
+  const Lock lock(mutex_);
+  const auto at = members_.find(comm.context());
+  if (at == members_.end()) return {};
+  const std::vector<int>& all = at->second.failed;
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at->second.acknowledged)};
+}
+
+int Survivor::acknowledge(const Comm& comm, int count) {
+  bool all = false;
+  size_t acknowledged = 0;
+  {
+    const Lock lock(mutex_);
+    Members& members = members_.at(comm.context());
+    const auto wanted = static_cast<size_t>(std::max(0, count));
+    members.acknowledged = std::max(members.acknowledged, std::min(wanted, members.failed.size()));
+    acknowledged = members.acknowledged;
+    all = acknowledged == members.failed.size();
+  }
+  if (all) {
+    std::vector<engine::RecvOperation*> waiting;
+    process_.engine->matcher().each_posted([&](const engine::RecvOperation& receive) {
+      if (receive.match.context == comm.context() && receive.match.source == engine::kAnySource)
+        waiting.push_back(const_cast<engine::RecvOperation*>(&receive));
+    });
+    for (engine::RecvOperation* const each : waiting) hooks_.resume(*each);
+    judge_posted();  // nobody may be left who could send
+  }
+  return static_cast<int>(acknowledged);
+}
+
+Error Survivor::refusal(const engine::Channel& channel) const {
+  if (channel.harm & engine::Channel::kRevoked) return failure(MPIX_ERR_REVOKED, "the communicator is revoked");
+  const Lock lock(mutex_);
+  std::vector<int> ranks;
+  for (const int process : lost_)
+    if (const int rank = channel.peers.rank_of(process); rank >= 0) ranks.push_back(rank);
+  return failure(MPIX_ERR_PROC_FAILED, "rank {} of the communicator has failed{}", ranks.empty() ? -1 : ranks[0],
+                 ranks.size() > 1 ? fmt::format(", and {} more", ranks.size() - 1) : "");
+}
+
+Error Survivor::refusal_of_probe(const Comm& comm, int source) const {
+  engine::RecvOperation asked;
+  asked.match = {comm.context(), source, 0, 0};
+  bool may_be_interrupted = false;
+  const int error_class = verdict(asked, may_be_interrupted);
+  if (error_class == 0) return {};
+  if (error_class == MPIX_ERR_REVOKED) return failure(error_class, "the communicator is revoked");
+  if (source == engine::kAnySource)
+    return failure(error_class, "a rank that might send has failed, and the program has not acknowledged it");
+  return failure(error_class, "rank {} has failed, and no message of it is left", source);
+}
+
+// ---- revoking
+
+bool Survivor::is_revoked(const Comm& comm) const {
+  return (comm.user.harm & engine::Channel::kRevoked) != 0;
+}
+
+void Survivor::revoke(const Comm& comm) {
+  take_revocation(comm.context());
+}
+
+// Each who hears of it tells all others, once: so it reaches everybody who lives though any of those who tell it fails.
+void Survivor::take_revocation(uint64_t context) {
+  begin_to_judge();
+  std::vector<int> others;
+  {
+    const Lock lock(mutex_);
+    const auto at = members_.find(context);
+    if (at == members_.end()) {
+      revoked_early_.insert(context);
+      return;
+    }
+    if (std::exchange(at->second.revoked, true)) return;
+    Comm& comm = *at->second.comm;
+    comm.user.harm |= engine::Channel::kRevoked;
+    comm.hidden.harm |= engine::Channel::kRevoked;
+    for (const int process : comm.hidden.peers)
+      if (process != my_process() && !std::ranges::count(at->second.failed, process)) others.push_back(process);
+  }
+  engine::Engine& engine = *process_.engine;
+  const transport::Header header{.tag = kRevocation, .ticket = context};
+  for (const int process : others) engine.send_of_survival(process, header, nullptr, 0);
+  judge_posted();
+  engine.withdraw_sends(context, MPIX_ERR_REVOKED);
+  exec::Execution::abandon_those(
+      engine,
+      [context](const engine::Channel& channel) {
+        return users(channel.context) == context || channel.communicator == context;
+      },
+      MPIX_ERR_REVOKED);
+  engine.note_event();
+}
+
+// ---- ending
+
+namespace {
+
+// Of a process whose end others hear of by the launcher.
+[[noreturn]] void end_here(int code) {
+  flush_streams();
+  std::_Exit(code);
+}
+
+}  // namespace
+
+void Survivor::end_members(const Comm& comm, int code, const std::string& why) {
+  std::vector<int> others;
+  {
+    const Lock lock(mutex_);
+    for (const int process : comm.hidden.peers)
+      if (process != my_process() && !std::ranges::count(lost_, process)) others.push_back(process);
+    if (others.size() + 1 + lost_.size() >= static_cast<size_t>(process_.job->view().size)) return;
+  }
+  say(Level::error, "{}", why);
+  engine::Engine& engine = *process_.engine;
+  const transport::Header header{.tag = kEnd, .ticket = static_cast<uint64_t>(code)};
+  for (const int process : others) engine.send_of_survival(process, header, nullptr, 0);
+  engine.wait_until([&]() TUTTI_ENGINE_OWNED { return engine.transport().flushed(); });
+  end_here(code);
+}
+
+// ---- agreeing
+
+survival::Contribution Survivor::contribution(const Comm& comm) const {
+  const int size = comm.hidden.size();
+  survival::Contribution out{.acknowledged = survival::Ranks(size), .failed = survival::Ranks(size)};
+  const Lock lock(mutex_);
+  const auto at = members_.find(comm.context());
+  if (at == members_.end()) return out;
+  const Members& members = at->second;
+  for (size_t i = 0; i < members.failed.size(); ++i) {
+    const int rank = comm.hidden.peers.rank_of(members.failed[i]);
+    out.failed.add(rank);
+    if (i < members.acknowledged) out.acknowledged.add(rank);
+  }
+  return out;
+}
+
+Survivor::Talks& Survivor::talks_of(uint64_t context, const Comm* comm) {
+  Talks& talks = talks_[context];
+  if (!comm || !talks.members.empty()) return talks;
+  talks.members = comm->hidden.peers;
+  const int size = comm->hidden.size();
+  talks.shape = {
+      .size = size, .rank = comm->hidden.rank, .first_side = comm->hidden.sides ? comm->hidden.sides.first : size};
+  for (const auto& [header, text] : std::exchange(talks.early, {})) hear(talks, header, text);
+  return talks;
+}
+
+Survivor::Round& Survivor::round_of(Talks& talks, uint32_t serial) {
+  std::unique_ptr<Round>& round = talks.rounds[serial];
+  if (round) return *round;
+  round = std::make_unique<Round>(talks.shape);
+  const Lock lock(mutex_);
+  for (const int process : lost_)
+    if (const int rank = talks.members.rank_of(process); rank >= 0) round->machine.fail(rank);
+  return *round;
+}
+
+// All before it have been decided here.
+uint32_t Survivor::settled(const Talks& talks) {
+  for (const auto& [serial, round] : talks.rounds)
+    if (!round->machine.decision()) return serial;
+  return talks.next;
+}
+
+void Survivor::agree(const Comm& comm, survival::Contribution mine, Then then) {
+  const uint64_t context = comm.context();
+  Talks& talks = talks_of(context, &comm);
+  const uint32_t serial = talks.next++;
+  mine.settled = std::min(settled(talks), serial);
+  Round& round = round_of(talks, serial);
+  round.then = std::move(then);
+  round.machine.contribute(std::move(mine));
+  go_on(context, talks, serial);
+}
+
+void Survivor::handle(const transport::Header& header, const std::byte* data) {
+  if (header.tag == kRevocation) return take_revocation(header.ticket);
+  if (header.tag == kEnd) end_here(static_cast<int>(header.ticket));
+  const std::string text(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes));
+  const Comm* comm = nullptr;
+  {
+    const Lock lock(mutex_);
+    const auto at = members_.find(header.ticket);
+    if (at != members_.end()) comm = at->second.comm;
+  }
+  Talks& talks = talks_of(header.ticket, comm);
+  if (talks.members.empty()) return talks.early.push_back({header, text});
+  hear(talks, header, text);
+  go_on(header.ticket, talks, header.serial);
+}
+
+void Survivor::hear(Talks& talks, const transport::Header& header, std::string_view text) {
+  const std::optional<survival::Message> message = survival::Message::read(text, talks.shape.size);
+  if (message) round_of(talks, header.serial).machine.receive(header.source, *message);
+}
+
+// Sends what the machine has to say, and tells of its decision. Others need not be told any more what all have heard.
+void Survivor::go_on(uint64_t context, Talks& talks, uint32_t serial) {
+  const auto at = talks.rounds.find(serial);
+  if (at == talks.rounds.end()) return;
+  Round& round = *at->second;
+  for (const auto& [rank, message] : round.machine.take_messages()) {
+    std::string text;
+    message.write(text);
+    const transport::Header header{.source = talks.shape.rank, .tag = kAgreement, .serial = serial, .ticket = context};
+    process_.engine->send_of_survival(talks.members[rank], header, reinterpret_cast<const std::byte*>(text.data()),
+                                      static_cast<int64_t>(text.size()));
+  }
+  if (!round.machine.decision() || !round.then) return;
+  const survival::Decision decision = *round.machine.decision();
+  const Then then = std::exchange(round.then, {});
+  talks.rounds.erase(talks.rounds.begin(), talks.rounds.lower_bound(std::min(decision.settled, serial)));
+  process_.engine->note_event();
+  // Of some failures this rank may hear so first.
+  for (int rank = 0; rank < talks.shape.size; ++rank)
+    if (decision.failed.has(rank))
+      process_.processes->report(talks.members[rank], members::State::failed, "has failed, as others have agreed");
+  poll();
+  then(decision);
+}
+
+const std::shared_ptr<Survivor>& survivor_of(const Comm& comm) {
+  return comm.process.survivor;
+}
+
+Error refusal(const engine::Channel& channel) {
+  return process().survivor->refusal(channel);
+}
+
+void end_members(const HasErrhandler& of, int code, const std::string& why) {
+  if (!process().survivor || of.kind != Errhandler::On::communicator || current.phase.load() != Phase::running) return;
+  const engine::Engine::Guard own(engine_of_process());
+  process().survivor->end_members(static_cast<const Comm&>(of), code, why);
+}
+
+}  // namespace tutti::mpi

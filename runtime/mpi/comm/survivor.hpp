@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of communicators when processes fail and the job goes on without them (the setting failure.action; no part
+// of MPI 5.0): who of each is known to have failed and has been acknowledged, which ones are revoked, and what their
+// ranks agree on though some of them fail. Owns this knowledge, ends with an error what waits for one who has failed, and
+// carries the messages of survival/. Refuses to judge who has failed, which members/ knows, and to carry data.
+//
+// There is one in a process, and only where the job goes on. Until somebody has failed, or something is revoked, it costs
+// a look at the list of changes in each pass of the engine. With the engine owned, unless it says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/engine_owned.hpp"
+#include "base/mutex.hpp"
+#include "engine/active.hpp"
+#include "engine/judge.hpp"
+#include "engine/wait/poller.hpp"
+#include "mpi/comm/comm.hpp"
+#include "survival/agreement.hpp"
+
+namespace tutti::mpi {
+
+class Survivor final : private engine::Poller, private engine::ActiveHandler, private engine::Judge {
+ public:
+  // What receives from anybody that have a request do when one who might send has failed: they stay, and the calls that
+  // complete them say so. interrupt() returns false for others. Later resume() lets them go on.
+  struct Hooks {
+    bool (*interrupt)(engine::RecvOperation&) = nullptr;
+    void (*resume)(engine::RecvOperation&) = nullptr;
+    // A process has failed: ends with an error of this class what other chapters wait for of it, beside messages.
+    void (*lost)(int process, int mpi_class) = nullptr;
+  };
+  Survivor(Process& process, const Hooks& hooks) TUTTI_ENGINE_OWNED;
+  ~Survivor();
+
+  // A communicator has its context, and will have it no more. Any thread, with the engine owned or not.
+  void made(Comm& comm);
+  void gone(const Comm& comm);
+
+  // Ranks of the communicator have another context for messages of its users, in which they are sources by the same
+  // numbers; and have it no more. The engine need not be owned.
+  void add_context(uint64_t context, const Comm& of);
+  void remove_context(uint64_t context);
+
+  // ---- what programs ask
+
+  // Members of either group, in the order in which their failures became known here.
+  std::vector<int> failed(const Comm& comm) const;
+  std::vector<int> acknowledged(const Comm& comm) const;
+  // The first so many of them; how many are acknowledged then.
+  int acknowledge(const Comm& comm, int count) TUTTI_ENGINE_OWNED;
+  bool is_revoked(const Comm& comm) const;
+  void revoke(const Comm& comm) TUTTI_ENGINE_OWNED;
+
+  // Ends all members that live, this process too, by exiting with this code; of what others are told is why. It returns if
+  // nobody else of the job lives: then it is the job that ends.
+  void end_members(const Comm& comm, int code, const std::string& why) TUTTI_ENGINE_OWNED;
+
+  // Why a collective on this channel, which is harmed, fails.
+  Error refusal(const engine::Channel& channel) const;
+  // Why a probe for messages of this rank, or of any, fails of which none is there.
+  Error refusal_of_probe(const Comm& comm, int source) const;
+
+  // ---- agreements (survival/agreement.hpp)
+
+  // What this rank knows of the members, beside which it contributes a flag and a word.
+  survival::Contribution contribution(const Comm& comm) const;
+  // The communicator's next one: all who live call it, in one order. `then` hears of the decision, perhaps at once.
+  using Then = std::function<void(const survival::Decision&)>;
+  void agree(const Comm& comm, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
+
+ private:
+  struct Members {
+    Comm* comm = nullptr;
+    std::vector<int> failed;  // process numbers
+    size_t acknowledged = 0;  // the first so many
+    bool revoked = false;
+  };
+  struct Round {
+    explicit Round(const survival::Shape& shape) : machine(shape) {}
+    survival::Agreement machine;
+    Then then;  // until it has been told
+  };
+  // The agreements of a communicator, which outlive it: others may still have to be told what was decided.
+  struct Talks {
+    survival::Shape shape;
+    ProcessList members;  // by rank of the hidden channel; empty: the communicator is not known here yet
+    uint32_t next = 0;
+    std::map<uint32_t, std::unique_ptr<Round>> rounds;
+    std::vector<std::pair<transport::Header, std::string>> early;
+  };
+
+  bool poll() override TUTTI_ENGINE_OWNED;
+  void handle(const transport::Header& header, const std::byte* data) override TUTTI_ENGINE_OWNED;
+  int refuses(const engine::Match& match) override TUTTI_ENGINE_OWNED;
+  void posted(engine::RecvOperation& receive) override TUTTI_ENGINE_OWNED;
+
+  // Of the communicator whose messages have this context; members_.end(): of none.
+  std::unordered_map<uint64_t, Members>::const_iterator find(uint64_t context) const TUTTI_REQUIRES(mutex_);
+  void begin_to_judge() TUTTI_ENGINE_OWNED;
+  void lose(int process) TUTTI_ENGINE_OWNED;
+  void judge_posted() TUTTI_ENGINE_OWNED;
+  int verdict(const engine::RecvOperation& receive, bool& may_be_interrupted) const;
+  void take_revocation(uint64_t context) TUTTI_ENGINE_OWNED;
+  Talks& talks_of(uint64_t context, const Comm* comm);
+  Round& round_of(Talks& talks, uint32_t serial);
+  void hear(Talks& talks, const transport::Header& header, std::string_view text) TUTTI_ENGINE_OWNED;
+  void go_on(uint64_t context, Talks& talks, uint32_t serial) TUTTI_ENGINE_OWNED;
+  static uint32_t settled(const Talks& talks);
+
+  Process& process_;
+  const Hooks hooks_;
+  size_t read_ = 0;  // of the changes of members
+  bool judges_ = false;
+
+  mutable Mutex mutex_;  // for what threads that make and free communicators change; nobody is called while it is held
+  std::unordered_map<uint64_t, Members> members_ TUTTI_GUARDED_BY(mutex_);  // by context of the users' channel
+  std::unordered_map<uint64_t, uint64_t> others_ TUTTI_GUARDED_BY(mutex_);  // by add_context(): the communicator's own
+  std::vector<int> lost_ TUTTI_GUARDED_BY(mutex_);                          // all that have failed, in that order
+  std::unordered_set<uint64_t> revoked_early_ TUTTI_GUARDED_BY(mutex_);     // contexts that are not known yet
+  std::unordered_map<uint64_t, Talks> talks_ TUTTI_OWNERS;
+};
+
+// nullptr: the failure of a rank ends the job.
+const std::shared_ptr<Survivor>& survivor_of(const Comm& comm);
+// Why a collective on this channel, which is harmed, fails.
+Error refusal(const engine::Channel& channel);
+// As Process::end_members says; nothing where there is no survivor. The engine is not owned.
+void end_members(const HasErrhandler& of, int code, const std::string& why);
+
+}  // namespace tutti::mpi
