@@ -261,6 +261,16 @@ void Job::launch_failed(int, int exit_code, const std::string& sentence) {
   fail(exit_code, sentence);
 }
 
+void Job::profiled(int node, std::vector<RankProfile> ranks) {
+  for (RankProfile& rank : ranks) {
+    rank.node = node;
+    rank.program = printable(rank.program);
+    for (ProfileSite& site : rank.sites)
+      for (std::string* text : {&site.function, &site.region, &site.module}) *text = printable(*text);
+    profiles_.push_back(std::move(rank));
+  }
+}
+
 void Job::finished(int node) {
   nodes_[node].finished = true;
   check_finished();

@@ -91,6 +91,9 @@ class Job final : public NodeEvents {
   void asked(int node, uint64_t number, const Ask& ask) override { exchange_.asked(node, number, ask); }
   void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
   void answered(int node) override { roll_call_.answered(node); }
+  void profiled(int node, std::vector<RankProfile> ranks) override;
+  // What all ranks have left of their profiles, once the job is over.
+  std::vector<RankProfile> take_profiles() { return std::move(profiles_); }
   void finished(int node) override;
 
  private:
@@ -131,6 +134,7 @@ class Job final : public NodeEvents {
   // first other one that ended otherwise than well.
   int lost_ranks_ = 0;
   int code_of_lost_ = 0, code_of_others_ = 0;
+  std::vector<RankProfile> profiles_;
   bool hasty_ = false, crash_told_ = false;
 };
 

@@ -19,6 +19,7 @@
 #include "base/spawned.hpp"
 #include "launcher/ask/commands.hpp"
 #include "launcher/ask/inquiry.hpp"
+#include "launcher/ask/profile_page.hpp"
 #include "launcher/daemons/daemons.hpp"
 #include "launcher/daemons/remote_node.hpp"
 #include "launcher/debuggers.hpp"
@@ -96,6 +97,11 @@ class Run {
       say(Level::debug, "between mpirun and daemons, and between daemons: {}", daemons_->traffic().text());
       daemons_->dismiss_all(job_.is_hasty(), [this] { loop_.stop(); });
       loop_.run();
+    }
+    if (task_ && plan_.config.flag("profile.page")) {
+      std::vector<RankProfile> profiles = job_.take_profiles();
+      find_places(profiles);
+      std::fputs(profile_page(profiles).c_str(), stderr);
     }
     return job_.exit_code();
   }

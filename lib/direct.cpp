@@ -7,6 +7,8 @@
 #include <unordered_map>
 
 #include "base/mutex.hpp"
+#include "profile/profiler.hpp"
+#include "tutti.h"
 
 namespace tutti::lib::direct {
 namespace {
@@ -84,6 +86,27 @@ void* handle_numbered(int number, void* null) {
   if (value < kFirstNumber) return reinterpret_cast<void*>(value);
   const void* handle = handle_at(value - kFirstNumber);
   return handle ? const_cast<void*>(handle) : null;
+}
+
+int pcontrol(int level, std::va_list more) {
+  switch (level) {
+    case 0:
+    case 1:
+      profile::count_calls(level == 1);
+      break;
+    case 2:
+      profile::start_again();
+      break;
+    case TUTTI_PCONTROL_REGION_BEGIN:
+      profile::enter_region(va_arg(more, const char*));
+      break;
+    case TUTTI_PCONTROL_REGION_END:
+      profile::leave_region();
+      break;
+    default:
+      break;  // some other tool's
+  }
+  return MPI_SUCCESS;
 }
 
 }  // namespace tutti::lib::direct

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <cstdarg>
 #include <cstdint>
 
 #include "base/result.hpp"
@@ -32,10 +33,9 @@ inline Error abi_get_version(int* major, int* minor) {
   return {};
 }
 
-// --- profiling control: there is nothing to control (section 15.2.4)
-inline int pcontrol(int) {
-  return MPI_SUCCESS;
-}
+// --- profiling control (section 15.2.4): what --profile counts, and regions, as tutti.h has them. Nothing, where nobody
+// profiles. `more`: behind the level.
+int pcontrol(int level, std::va_list more);
 
 // --- handles as integers (section 20.4.5). A predefined handle is its own number; another gets a
 // number from 0x1000 on when it is first asked for, and keeps it. A number that was never given

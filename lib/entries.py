@@ -327,6 +327,8 @@ def body(function, found):
         null = f"{function.returns.upper()}_NULL"
         return f"  return static_cast<{function.returns}>(direct::handle_numbered({names[0]}, {null}));\n", True
     call = found.get(name) or found.get(function.stem)
+    if call and function.parameters and function.parameters[-1].type == "...":
+        names.append("more_")
     if call and not call[1]:
         return f"  return {call[0]}({', '.join(names)});\n", True
     if call:
@@ -343,8 +345,12 @@ def entry(number, function, text):
     # mpi.h cannot declare the functions noexcept, for C++ would want the same of tools' versions.
     # Outside of the lambda, which may or may not be a frame of its own.
     caller = "const void* caller_ = caller_of(__builtin_return_address(0)); " if "caller_" in text else ""
-    return (f"{function.signature('P' + function.name)} {{ {caller}return [&]() noexcept -> {function.returns} {{\n"
-            f"{count}{text.replace('kNumber', str(number))}}}(); }}\n"
+    before, after = "return ", ""
+    if "more_" in text:  # arguments behind the named ones are the entry point's own
+        before = f"std::va_list more_; va_start(more_, {function.parameters[-2].name}); const {function.returns} result_ = "
+        after = " va_end(more_); return result_;"
+    return (f"{function.signature('P' + function.name)} {{ {caller}{before}[&]() noexcept -> {function.returns} {{\n"
+            f"{count}{text.replace('kNumber', str(number))}}}();{after} }}\n"
             f'{function.signature(function.name)} __attribute__((weak, alias("P{function.name}")));\n')
 
 

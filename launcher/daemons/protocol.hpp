@@ -96,6 +96,7 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::event, "event", Sender::daemon, kOfRanks},
     {Message::asked, "asked", Sender::daemon, kOfRanks},
     {Message::looked, "looked", Sender::daemon, kOfRanks},
+    {Message::profiled, "profiled", Sender::daemon, kUntilDone},
     {Message::answered, "answered", Sender::daemon, kAtAnyTime},
     {Message::finished, "finished", Sender::daemon, talks({Talk::finishing}), Talk::done},
 };

@@ -139,6 +139,11 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
       std::vector<RankView> views;
       return unpack(payload, word, views) && (job.looked(node, word, std::move(views)), true);
     }
+    case Message::profiled: {
+      std::vector<RankProfile> profiles;
+      return unpack(payload, profiles) && std::ranges::all_of(profiles, is_sound) &&
+             (job.profiled(node, std::move(profiles)), true);
+    }
     case Message::answered:
       return unpack(payload) && (job.answered(node), true);
     case Message::finished:

@@ -89,6 +89,7 @@ class LauncherEvents final : public NodeEvents {
   void asked(int, uint64_t number, const Ask& ask) override { tell(Message::asked, number, ask); }
   void looked(int, uint64_t number, std::vector<RankView> ranks) override { tell(Message::looked, number, ranks); }
   void answered(int) override { tell(Message::answered); }
+  void profiled(int, std::vector<RankProfile> ranks) override { tell(Message::profiled, ranks); }
   void finished(int) override { tell(Message::finished); }
 
   Error hear(Message type, std::string_view payload, Node& node);

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/log.hpp"
 #include "launcher/data/job_map.hpp"
 #include "launcher/data/kin.hpp"
+#include "launcher/data/rank_profile.hpp"
 #include "launcher/data/rank_view.hpp"
 
 namespace tutti::launcher {
@@ -83,6 +85,8 @@ class NodeEvents {
   virtual void asked(int node, uint64_t number, const Ask& ask) = 0;
   virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
   virtual void answered(int node) = 0;
+  // What its ranks have left of their profiles; before finished(), where somebody profiles.
+  virtual void profiled(int node, std::vector<RankProfile> ranks) = 0;
   virtual void finished(int node) = 0;
 };
 

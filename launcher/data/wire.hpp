@@ -16,7 +16,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 14;
+inline constexpr int kWireVersion = 15;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -72,6 +72,7 @@ enum class Message : uint8_t {
   remark,
   rank_crashed,
   asked,
+  profiled,
   // Between the launchers of jobs that are kin (launcher/family): a word of theirs, and its fields.
   kin = 80,
 };
@@ -382,6 +383,54 @@ void fields(Archive& a, RankView& v) {
   a(v.waits_elsewhere);
   a(v.file);
   a(v.latest);
+  a(v.collectives);
+}
+
+template <class Archive>
+void fields(Archive& a, ProfileCulprit& v) {
+  a(v.process);
+  a(v.kind);
+  a(v.time);
+}
+template <class Archive>
+void fields(Archive& a, ProfileSite& v) {
+  a(v.function);
+  a(v.region);
+  a(v.module);
+  a(v.offset);
+  a(v.calls);
+  a(v.collectives);
+  a(v.bytes);
+  a(v.time);
+  a(v.waited);
+  a(v.culprits);
+}
+template <class Archive>
+void fields(Archive& a, ProfileCollective& v) {
+  a(v.context);
+  a(v.serial);
+  a(v.leader);
+  a(v.entered);
+  a(v.waits_from);
+  a(v.left);
+  a(v.site);
+}
+template <class Archive>
+void fields(Archive& a, RankProfile& v) {
+  a(v.rank);
+  a(v.size);
+  a(v.program);
+  a(v.ended);
+  a(v.begun);
+  a(v.over);
+  a(v.lost_sites);
+  a(v.every);
+  a(v.open_site);
+  a(v.sent);
+  a(v.sent_bytes);
+  a(v.received);
+  a(v.received_bytes);
+  a(v.sites);
   a(v.collectives);
 }
 

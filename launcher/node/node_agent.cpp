@@ -18,6 +18,7 @@
 #include "launcher/node/environment.hpp"
 #include "launcher/node/limits.hpp"
 #include "launcher/node/look.hpp"
+#include "launcher/node/profiles.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -321,6 +322,9 @@ void NodeAgent::finish_step() {
   if (ending_.at_once) cleanup_.remove_segments();
   ending_.over = true;
   ending_.timer.reset();
+  // Where nobody profiles there is nothing to read.
+  if (std::vector<RankProfile> profiles = read_profiles(cleanup_.folder()); !profiles.empty())
+    job_.profiled(task_.node, std::move(profiles));
   job_.finished(task_.node);
 }
 

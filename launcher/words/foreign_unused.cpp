@@ -77,7 +77,7 @@ std::vector<Option> noted_options() {
        "-x UCX_LOG_LEVEL=info lets each rank tell its networks"},
       {{"report-uri"}, "FILE", "", noted, "O",
        "there is no server to connect to; 'tutti jobs' and 'tutti why' find jobs, --report-pid the process", "-"},
-      {{"report-child-jobs-separately", "show-progress", "profile"}, "", "", noted, "OM", "-v says what the launcher does"},
+      {{"report-child-jobs-separately", "show-progress"}, "", "", noted, "OM", "-v says what the launcher does"},
       {{"report-events"}, "URI", "", noted, "O", "-v says what the launcher does", "uri"},
       {{"debug-daemons-file"}, "", "", noted, "O", "-v says what daemons do"},
       {{"output-proctable"}, "[FILE]", "", noted, "O", "'tutti why' says where ranks run", "-", 0},

@@ -265,6 +265,16 @@ const std::vector<Option>& own_options() {
        "T",
        "",
        "continue"},
+      {{"profile"},
+       "",
+       "print at the end where the time went, and for whom ranks waited",
+       [](Parse& p, std::string_view) {
+         p.run.settings.push_back({"profile.page", "on", p.option});
+         return Error();
+       },
+       "T",
+       "",
+       ""},
       {{"pset"},
        "NAME=RANKS",
        "name a process set for MPI_Group_from_session_pset: left=0-3,8",

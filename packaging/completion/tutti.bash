@@ -12,9 +12,9 @@ _tutti_options="--app --bcast --bind-to --bind-to-core --bind-to-none --bind-to-
 --maxtime --mca --memory-alloc-kinds --merge-stderr-to-stdout --multi-prog --nodefile --nodelist --nodes --nolocal
 --nooversubscribe --npernode --npersocket --ntasks --ntasks-per-core --ntasks-per-node --ntasks-per-socket --omca
 --outfile-pattern --output --output-filename --overcommit --oversubscribe --perhost --pernode --pmixmca --ppn --ppr
---preload-binary --preload-files --prepend-rank --print-rank-map --prtemca --pset --quiet --rank-by --rankfile
---ranks-per-node --report-bindings --report-pid --rmk --rsh --rtos --runtime-options --set --show --silent-abort
---slot-list --spread-job --ssh --stdin --stop-in-init --stop-on-start --stress --tag-output --test-only
+--preload-binary --preload-files --prepend-rank --print-rank-map --profile --prtemca --pset --quiet --rank-by
+--rankfile --ranks-per-node --report-bindings --report-pid --rmk --rsh --rtos --runtime-options --set --show
+--silent-abort --slot-list --spread-job --ssh --stdin --stop-in-init --stop-on-start --stress --tag-output --test-only
 --threads-per-core --time --timeout --timestamp-output --unset --use-hwthread-cpus --verbose --version --wdir
 --with-ft"
 

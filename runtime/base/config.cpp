@@ -64,6 +64,8 @@ constexpr Setting kSettings[] = {
      "How long MPI_Comm_connect waits for MPI_Comm_accept to be called; 0s: for ever"},
     {"rma.direct", choice, "auto", "auto|on|off",
      "Operations on windows of a node are loads and stores; auto: unless a sanitizer looks on"},
+    {"profile.page", flag, "off", "",
+     "Where the time goes is summed up, and mpirun prints it at the end of the job; what --profile sets"},
     {"contract.stress", text, "off", "", "Extremes of what the standard allows: off, sync, loose, random:SEED"},
     {"collectives.rules", text, "", "", "File of rules that select algorithms; empty: the shipped ones"},
     {"collectives.override", text, "", "", "Rules that come before those, divided by ';'"},

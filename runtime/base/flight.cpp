@@ -79,15 +79,36 @@ constinit std::atomic<uint64_t> inside::stamped_to{kAlwaysStamped};
 constinit std::atomic<bool> inside::times_calls{false};
 namespace {
 std::atomic<uint64_t> ticks_in[kFunctionCount];
+std::atomic<bool> tool_times{false};  // a tool wants them
+std::atomic<decltype(Profile::over)> profile_over{nullptr};
+std::atomic<decltype(Profile::waits)> profile_waits{nullptr};
+}  // namespace
+
+void inside::timed(const CallRecord& call, uint64_t now) {
+  if (tool_times.load(std::memory_order_relaxed) && call.function < kFunctionCount)
+    ticks_in[call.function].fetch_add(now - call.stamp, std::memory_order_relaxed);
+  if (const auto over = profile_over.load(std::memory_order_relaxed)) over(call, now);
 }
 
-void inside::add_time(uint16_t function, uint64_t ticks) {
-  if (function < kFunctionCount) ticks_in[function].fetch_add(ticks, std::memory_order_relaxed);
+static void time_as_wanted() {
+  const bool on = tool_times || profile_over.load() != nullptr;
+  inside::stamped_to = on ? ~uint64_t{0} : kAlwaysStamped;
+  inside::times_calls = on;
 }
 
 void time_calls(bool on) {
-  inside::stamped_to = on ? ~uint64_t{0} : kAlwaysStamped;
-  inside::times_calls = on;
+  tool_times = on;
+  time_as_wanted();
+}
+
+void set_profile(Profile profile) {
+  profile_waits = profile.waits;
+  profile_over = profile.over;
+  time_as_wanted();
+}
+
+int64_t nanoseconds() {
+  return nanoseconds_now();
 }
 
 double seconds_in(uint16_t function) {
@@ -167,7 +188,9 @@ void inside::expect_alone(const Thread& mine, uint16_t function, const void* cal
 
 void waits() {
   Thread* t = thread();
-  if (t && t->inside && get(t->call->stamp) == 0) set(t->call->stamp, clock_now());
+  if (!t || !t->inside) return;
+  if (get(t->call->stamp) == 0) set(t->call->stamp, clock_now());
+  if (const auto tell = profile_waits.load(std::memory_order_relaxed)) tell(*t->call, -1);
 }
 
 void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others, bool some) {
@@ -179,6 +202,8 @@ void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, 
   set(t->elsewhere_count, others);
   set(t->waits_for_some, some);
   set(t->waits_for_count, count + others);
+  const auto tell = profile_waits.load(std::memory_order_relaxed);
+  if (tell && t->inside && count == 1 && others == 0) tell(*t->call, processes[0]);
 }
 
 // ---- communicators: the latest kComms

@@ -172,10 +172,11 @@ extern std::atomic<Record*> record;  // of this process; calls of other threads 
 Thread* attach(uint16_t function = 0, const void* caller = nullptr);
 // Calls must come one after the other, of whatever threads. Written once, before several can call.
 extern bool one_at_a_time;
-// Up to which call all are stamped: kAlwaysStamped, or for ever, while a tool wants to know how long they take.
+// Up to which call all are stamped: kAlwaysStamped, or for ever, while somebody wants to know how long they take: a tool, or
+// the profile.
 extern std::atomic<uint64_t> stamped_to;
 extern std::atomic<bool> times_calls;
-[[gnu::cold]] void add_time(uint16_t function, uint64_t ticks);
+[[gnu::cold]] void timed(const CallRecord& call, uint64_t now);
 [[gnu::cold]] void expect_alone(const Thread& mine, uint16_t function, const void* caller);
 
 // Four bytes that are written at once.
@@ -256,7 +257,7 @@ inline void end(Thread& t) {
     const uint64_t now = clock_now();
     set(t.returned, now);
     if (inside::times_calls.load(std::memory_order_relaxed)) [[unlikely]]
-      inside::add_time(call.function, now - stamp);
+      inside::timed(call, now);
   }
   set(call.state, State::returned);
   // Other threads may have come since the call began, and gone around the ring.
@@ -287,6 +288,16 @@ inline void note_op(CallRecord& call, uint64_t op) {
 // wait, or make and free objects.
 void time_calls(bool on);
 double seconds_in(uint16_t function);
+
+// The profile, which hears of each call that is recorded: when it is over, with the engine owned or not, and, perhaps
+// repeatedly, of one that has waited for long, with the process that it waits for where that is a single one of its job (-1
+// otherwise). `call` is the thread's own. Once, before several threads can call.
+struct Profile {
+  void (*over)(const CallRecord& call, uint64_t now) = nullptr;
+  void (*waits)(const CallRecord& call, int32_t process) = nullptr;
+};
+void set_profile(Profile profile);
+int64_t nanoseconds();  // the clock by which Record::nanoseconds is
 
 // A call that only looks.
 inline void look(uint16_t function, const void* caller) {

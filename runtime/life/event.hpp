@@ -34,12 +34,12 @@ struct Event {
   bool by_helper = false;   // the progress thread is at it
   bool is_receive = false;  // of an operation
   // Of a message or an operation: the other process. -1: of a receive that has not matched, which knows a rank alone, and of
-  // one that never has.
+  // one that never has. Of a collective: that of the first rank of its communicator; -1 of an intercommunicator.
   int32_t process = -1;
   int32_t source = -1;  // and the sender's rank in the communicator; before a receive has matched perhaps a wildcard
   int32_t tag = -1;
-  // Of a collective: which call on its communicator it is, counted from 1, as the flight record counts. With `context` the
-  // identity that the call has at all its ranks. Of a hidden message and its operations likewise; elsewhere 0.
+  // Of a collective: which call on its communicator it is, counted from 1, as the flight record counts. With `context` and
+  // `process`, since disjoint communicators may have one context, the identity that the call has at all its ranks. Of a hidden message and its operations likewise; elsewhere 0.
   uint32_t serial = 0;
   uint64_t context = 0;  // of the communicator, as the program's messages have it; of a hidden message its channel's
   int64_t bytes =

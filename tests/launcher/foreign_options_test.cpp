@@ -168,7 +168,7 @@ TEST(ForeignOptions, GoingOnAfterAFailure) {
 // The job is the same, and a line says that its user's wish changes nothing.
 TEST(ForeignOptions, WhatChangesNothingIsSaid) {
   for (const char* line :
-       {"--stream-buffering 1 p", "--display-comm p", "--report-uri - p", "-profile p", "--unbuffered p", "-u p",
+       {"--stream-buffering 1 p", "--display-comm p", "--report-uri - p", "--show-progress p", "--unbuffered p", "-u p",
         "--gres=gpu:1 p", "--runtime-options aggregate-help p", "-IB p", "--wait=0 p", "--debug-daemons-file p",
         "--report-events uri p", "--output-proctable p", "--output-proctable=- p", "--mem-bind=local p", "-prot p"}) {
     Result<RunOptions> run = parse(line);

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "launcher/data": ["launcher/loop", "launcher/place", *OS],
     "launcher/words": DATA,
     "launcher/pmix": DATA,
-    "launcher/node": [*DATA, "launcher/pmix"],
+    "launcher/node": [*DATA, "launcher/pmix", "profile"],
     "launcher/daemons": [*DATA, "launcher/node"],
     "launcher/family": [*DATA, "launcher/daemons"],
     "launcher/ask": ASK,
@@ -39,10 +39,12 @@ MAY_INCLUDE = {
     "launcher/plan": ["model", *PLANS],
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
             "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",
-            "mpi/survival", *LIFE],
+            "mpi/survival", "profile", *LIFE],
     "runtime/base": [],
     "runtime/base/os": BASE,
     "runtime/life": OS,
+    # How a page of it lies in memory (page.hpp) is data alone, which the launcher reads.
+    "runtime/profile": LIFE,
     "runtime/members": BASE,
     "runtime/survival": BASE,
     "runtime/memory": BASE,
@@ -85,7 +87,7 @@ MAY_INCLUDE = {
     "runtime/mpi/session": [*COLL, "mpi/p2p", "mpi/env"],
     "runtime/mpi/process": [*COLL],
     "runtime/mpi/survival": [*COLL],
-    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/process", "mpi/rma", "mpi/file", "transport/testing"],
+    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/process", "mpi/rma", "mpi/file", "transport/testing", "profile"],
 }
 # Rooms that only these files include, of all that may.
 DOORS = {
@@ -95,7 +97,7 @@ DOORS = {
 # The headers that the build makes, which stand in no room, and the files that may include each.
 GENERATED = {
     "mpi.h": r"",  # everyone
-    "functions.hpp": r"lib/|runtime/mpi/|runtime/coll/collective\.cpp|runtime/contract/|runtime/base/(os/crash_handler|flight)",
+    "functions.hpp": r"lib/|runtime/mpi/|runtime/profile/|runtime/coll/collective\.cpp|runtime/contract/|runtime/base/(os/crash_handler|flight)",
     "function_names.hpp": r"lib/|runtime/mpi/|runtime/contract/|runtime/base/(os/crash_handler|flight)",
 }
 # The files that may include a library's headers.

@@ -38,7 +38,10 @@ const flight::CallRecord* note_serial(const engine::Channel& channel);
 // `serial`: the channel's own of the call, which counts from 0.
 inline void tell(const Comm& comm, life::Happening what, uint32_t serial) TUTTI_ENGINE_OWNED {
   if (life::is_wanted(what)) [[unlikely]]
-    life::tell({.what = what, .serial = serial + 1, .context = comm.context()});
+    life::tell({.what = what,
+                .process = comm.is_inter() ? -1 : comm.process_of(0),
+                .serial = serial + 1,
+                .context = comm.context()});
 }
 // An execution of a new call; an error if it is refused.
 Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call) TUTTI_ENGINE_OWNED;

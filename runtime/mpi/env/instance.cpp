@@ -33,6 +33,7 @@
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/process/parent.hpp"
+#include "profile/profiler.hpp"
 #include "transport/ends.hpp"
 #include "transport/router.hpp"
 
@@ -223,6 +224,7 @@ Error part_from_others(Process& p, bool closes) {
 // No thread of the library is left, and nobody waits for this process.
 void close_process(Instance& i, Process& p) TUTTI_REQUIRES(i.making) {
   i.is_open = false;
+  profile::end();
   if (flight::Record* record = flight::mine()) record->phase.store(flight::kFinalized, std::memory_order_relaxed);
   const std::function<void()> part = p.transport->parting();
   p.transport.reset();

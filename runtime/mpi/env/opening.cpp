@@ -27,6 +27,8 @@
 #include "mpi/p2p/operations.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
+#include "mpi/type/datatype.hpp"
+#include "profile/profiler.hpp"
 #include "rma/window_end.hpp"
 #include "transport/guard.hpp"
 #include "transport/router.hpp"
@@ -140,12 +142,24 @@ contract::CheckOptions contract_options(const Config& config) {
           .standstill = config.duration("contract.standstill")};
 }
 
-// The flight record and the checker that reads it; both or none.
+void begin_profile(const boot::JobInfo& view) {
+  const auto bytes_of_type = [](uint64_t handle) -> int64_t {
+    const Datatype* const type = resolve<Datatype>(reinterpret_cast<MPI_Datatype>(handle));
+    return type ? type->layout->size() : 0;
+  };
+  if (Error e = profile::begin({.rank = view.rank, .size = view.size, .bytes_of_type = bytes_of_type}))
+    say(Level::warning, "{}", e.message());
+}
+
+// The flight record and those that read it, the checker and the profile; or none of them.
 void open_contract(Process& p, const Config& config) {
   const contract::CheckOptions options = contract_options(config);
-  if (options.level == contract::CheckLevel::off) return flight::switch_off();
+  const bool is_off = options.level == contract::CheckLevel::off, profiles = config.flag("profile.page");
+  if (is_off && !profiles) return flight::switch_off();
   const boot::JobInfo& view = p.job->view();
   flight::open(view.id, p.processes->job(), view.rank, view.size, view.host);
+  if (profiles) begin_profile(view);
+  if (is_off) return;
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());

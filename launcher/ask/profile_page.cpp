@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/ask/profile_page.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "base/os/source_place.hpp"
+#include "base/printable.hpp"
+#include "launcher/ask/profile_sums.hpp"
+
+namespace tutti::launcher {
+namespace {
+
+constexpr size_t kMostPlaces = 12;
+constexpr const char* kWhy[kWaitKinds] = {
+    "late sender", "late receiver", "a lock that is held", "progress elsewhere", "up to the end of the job",
+    "late to it"};
+
+double seconds(int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+std::string bytes_text(double bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, units[unit]);
+}
+std::string span_text(double nanoseconds) {
+  if (nanoseconds >= 1e9) return fmt::format("{:.2f} s", nanoseconds / 1e9);
+  if (nanoseconds >= 1e6) return fmt::format("{:.1f} ms", nanoseconds / 1e6);
+  return fmt::format("{:.1f} us", nanoseconds / 1e3);
+}
+
+// min, median and max of what ranks have, and which.
+template <class Value>
+std::string spread(const std::vector<RankSums>& ranks, const char* name, Value value, int64_t whole) {
+  std::vector<std::pair<int64_t, int>> all;
+  int64_t sum = 0;
+  for (const RankSums& rank : ranks) {
+    all.emplace_back(value(rank), rank.rank);
+    sum += all.back().first;
+  }
+  std::ranges::sort(all);
+  const auto one = [](const std::pair<int64_t, int>& each) {
+    return fmt::format("{:9.3f}{:<9}", seconds(each.first), fmt::format(" ({})", each.second));
+  };
+  return fmt::format("  {:12}{}{:9.3f}  {}{:5.1f} %\n", name, one(all.front()),
+                     seconds(all[(all.size() - 1) / 2].first), one(all.back()),
+                     percent(static_cast<double>(sum), static_cast<double>(whole)));
+}
+
+template <class Value>
+std::pair<int, Value> most(const std::map<int, Value>& by_rank) {
+  std::pair<int, Value> found{-1, 0};
+  for (const auto& [rank, value] : by_rank)
+    if (value > found.second) found = {rank, value};
+  return found;
+}
+
+// "late sender: rank 2, 87 %" of the kind for which it waited longest, where it is a thousandth of all time.
+std::string why_text(const PlaceSums& place, int64_t whole) {
+  const auto* const longest = std::ranges::max_element(place.waited);
+  if (*longest <= 0 || place.all_waited() * 50 < place.time || place.all_waited() * 1000 < whole) return "";
+  const auto kind = static_cast<size_t>(longest - place.waited);
+  std::string text = kWhy[kind];
+  if (kind == kLateToCollective) {
+    const auto [rank, times] = most(place.last);
+    if (rank < 0) return text;
+    return fmt::format("{}: rank {} is last in {:.0f} %, by {}", text, rank,
+                       percent(static_cast<double>(times), static_cast<double>(place.compared)),
+                       span_text(static_cast<double>(place.late_by.at(rank)) / static_cast<double>(times)));
+  }
+  const auto [rank, time] = most(place.blamed[kind]);
+  if (rank < 0) return text;
+  return fmt::format("{}: rank {}, {:.0f} %", text, rank,
+                     std::min(100.0, percent(static_cast<double>(time), static_cast<double>(*longest))));
+}
+
+std::string places_text(const ProfileSums& sums, int64_t whole) {
+  std::string out = "\n      calls   seconds   waiting  where, and for whom most of it\n";
+  for (size_t i = 0; i < std::min(sums.places.size(), kMostPlaces); ++i) {
+    const PlaceSums& place = sums.places[i];
+    out += fmt::format("  {:9} {:9.3f} {:9.3f}  {} at {}{}\n", place.calls, seconds(place.time),
+                       seconds(std::min(place.all_waited(), place.time)), place.function, place.place,
+                       place.region.empty() ? "" : fmt::format(" [{}]", place.region));
+    if (const std::string why = why_text(place, whole); !why.empty()) out += fmt::format("{:33}{}\n", "", why);
+  }
+  if (sums.places.size() > kMostPlaces) out += fmt::format("  and {} other places\n", sums.places.size() - kMostPlaces);
+  return out;
+}
+
+// By length, in steps that a reader keeps in mind.
+std::string messages_text(const ProfileSums& sums) {
+  struct Step {
+    const char* name;
+    size_t up_to;  // of profile::Size's places
+  };
+  constexpr Step kSteps[] = {{"up to 63 B", 6}, {"to 4 KiB", 12}, {"to 64 KiB", 16}, {"to 1 MiB", 20}, {"longer", 64}};
+  uint64_t all = 0, bytes = 0;
+  std::string parts;
+  size_t at = 0;
+  for (const Step& step : kSteps) {
+    uint64_t messages = 0, of = 0;
+    for (; at < sums.sent.size() && at <= step.up_to; ++at) messages += sums.sent[at], of += sums.sent_bytes[at];
+    all += messages, bytes += of;
+    if (messages > 0)
+      parts += fmt::format("{}{} {} ({})", parts.empty() ? "" : ", ", step.name, messages,
+                           bytes_text(static_cast<double>(of)));
+  }
+  if (all == 0) return "";
+  return fmt::format("\nmessages sent: {}, {}: {}\n", all, bytes_text(static_cast<double>(bytes)), parts);
+}
+
+std::string files_text(const ProfileSums& sums) {
+  uint64_t calls = 0, bytes = 0;
+  int64_t time = 0;
+  for (const PlaceSums& place : sums.places)
+    if (place.function.starts_with("MPI_File_")) calls += place.calls, bytes += place.bytes, time += place.time;
+  if (calls == 0) return "";
+  return fmt::format("files: {} in {} calls, which took {:.3f} s\n", bytes_text(static_cast<double>(bytes)), calls,
+                     seconds(time));
+}
+
+int64_t median_computing(std::vector<RankSums> ranks) {
+  std::ranges::sort(ranks, {}, &RankSums::computing);
+  return ranks[(ranks.size() - 1) / 2].computing();
+}
+
+// One sentence on what costs most, where it has a cause that can be named.
+std::string hint(const ProfileSums& sums, int64_t whole) {
+  const PlaceSums* worst = nullptr;
+  for (const PlaceSums& place : sums.places)
+    if (!worst || place.all_waited() > worst->all_waited()) worst = &place;
+  if (!worst || worst->all_waited() * 20 < whole) return "";  // less than a twentieth of all
+  const auto* const longest = std::ranges::max_element(worst->waited);
+  const auto kind = static_cast<size_t>(longest - worst->waited);
+  const int rank = kind == kLateToCollective ? most(worst->last).first : most(worst->blamed[kind]).first;
+  if (rank < 0) return "";
+  std::string text;
+  if (kind == kLateToCollective)
+    text = fmt::format("rank {} comes last to {:.0f} % of the calls of {} at {}", rank,
+                       percent(static_cast<double>(worst->last.at(rank)), static_cast<double>(worst->compared)),
+                       worst->function, worst->place);
+  else
+    text = fmt::format("{} at {} waits for rank {} ({})", worst->function, worst->place, rank, kWhy[kind]);
+  const auto named = std::ranges::find(sums.ranks, rank, &RankSums::rank);
+  const int64_t median = median_computing(sums.ranks);
+  if (named != sums.ranks.end() && named->computing() * 10 > median * 12 && median * 20 > named->whole)
+    text += fmt::format("; it computes {:.1f} times as long as the median",
+                        static_cast<double>(named->computing()) / static_cast<double>(median));
+  return fmt::format("\nhint: {}\n", text);
+}
+
+}  // namespace
+
+void find_places(std::vector<RankProfile>& ranks) {
+  std::map<std::pair<std::string, uint64_t>, std::string> places;
+  for (const RankProfile& rank : ranks)
+    for (const ProfileSite& site : rank.sites) places.try_emplace({site.module, site.offset});
+  std::vector<CodeAddress> addresses;
+  for (const auto& [address, place] : places) addresses.push_back({address.first, address.second});
+  const std::vector<std::string> found = source_places(addresses);
+  size_t next = 0;
+  for (auto& [address, place] : places) place = printable(found[next++]);
+  for (RankProfile& rank : ranks)
+    for (ProfileSite& site : rank.sites) site.place = places[{site.module, site.offset}];
+}
+
+std::string profile_page(const std::vector<RankProfile>& ranks) {
+  if (ranks.empty()) return "profile: no rank has left one; it begins in MPI_Init\n";
+  const ProfileSums sums = sums_of(ranks);
+  const int expected = ranks.front().size;
+  int64_t longest = 0, whole = 0;
+  for (const RankSums& rank : sums.ranks) longest = std::max(longest, rank.whole), whole += rank.whole;
+  std::string out = fmt::format("profile of {}: {} {}, {:.3f} s\n", ranks.front().program, ranks.size(),
+                                ranks.size() == 1 ? "rank" : "ranks", seconds(longest));
+  if (sums.unended > 0) out += fmt::format("  {} of them did not come to the end of MPI_Finalize\n", sums.unended);
+  if (static_cast<int>(ranks.size()) < expected)
+    out += fmt::format("  {} of {} ranks have left no profile\n", expected - static_cast<int>(ranks.size()), expected);
+  out += "\n  seconds       min (rank)         median      max (rank)      of all\n";
+  out += spread(sums.ranks, "computing", [](const RankSums& r) { return r.computing(); }, whole);
+  out += spread(sums.ranks, "MPI", [](const RankSums& r) { return r.in_mpi; }, whole);
+  out += spread(sums.ranks, "  waiting", [](const RankSums& r) { return r.waiting; }, whole);
+  out += places_text(sums, whole);
+  out += messages_text(sums);
+  out += files_text(sums);
+  if (sums.clock_error >= 0)
+    out += fmt::format("clocks of the nodes are compared to {}\n", span_text(static_cast<double>(sums.clock_error)));
+  if (sums.lost_sites > 0)
+    out += fmt::format("{} calls at places beyond the first ones are told as one\n", sums.lost_sites);
+  return out + hint(sums, whole);
+}
+
+}  // namespace tutti::launcher

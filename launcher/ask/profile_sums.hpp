@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Brings the profiles of a job's ranks together: sums by place, and who came last to the collectives. Pure.
+//
+// A collective waits for the last rank that enters it, which no rank sees by itself: so the entries of all ranks are compared,
+// of those calls that every rank has kept. Clocks of nodes differ; by how much is found from collectives that no rank leaves
+// before all have entered, which bound the difference from both sides, the tighter the more of them there are.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launcher/data/rank_profile.hpp"
+
+namespace tutti::launcher {
+
+// Why calls waited, in the order of profile::Wait, and that others came late to a collective.
+inline constexpr size_t kWaitKinds = 6, kLateToCollective = 5;
+
+struct PlaceSums {
+  std::string function, place, region;
+  uint64_t calls = 0, bytes = 0;
+  int64_t time = 0;
+  int64_t waited[kWaitKinds] = {};
+  std::map<int, int64_t> blamed[kWaitKinds];  // by process; -1: not known
+  // Of the collectives compared here: how often which rank came last, and by how much behind the others' middle.
+  uint64_t compared = 0;
+  std::map<int, uint64_t> last;
+  std::map<int, int64_t> late_by;
+  int64_t all_waited() const;
+};
+
+struct RankSums {
+  int rank = 0;
+  int64_t whole = 0, in_mpi = 0, waiting = 0;
+  int64_t computing() const { return whole > in_mpi ? whole - in_mpi : 0; }
+};
+
+struct ProfileSums {
+  std::vector<RankSums> ranks;                                       // by rank
+  std::vector<PlaceSums> places;                                     // those that took longest first
+  std::vector<uint64_t> sent, sent_bytes, received, received_bytes;  // by length
+  int64_t clock_error = -1;  // nanoseconds, between nodes; -1: the ranks compared are of one node each
+  int unended = 0;           // ranks that did not come to the end of MPI_Finalize
+  uint64_t lost_sites = 0;
+};
+
+ProfileSums sums_of(const std::vector<RankProfile>& ranks);
+
+}  // namespace tutti::launcher

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "profile/profiler.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address_key.hpp"
+#include "base/cpu.hpp"
+#include "base/flight.hpp"
+#include "base/mutex.hpp"
+#include "base/os/source_place.hpp"
+#include "functions.hpp"
+#include "life/sinks.hpp"
+#include "mpi.h"
+#include "profile/page.hpp"
+
+namespace tutti::profile {
+namespace {
+
+using life::Event;
+using life::Happening;
+
+// What a function waits for beyond messages and collectives.
+enum class Kind : uint8_t { other, probe, lock, window, file };
+
+Kind kind_of(std::string_view name) {
+  if (name.starts_with("MPI_Win_lock")) return Kind::lock;
+  for (const std::string_view waits : {"MPI_Win_flush", "MPI_Win_unlock", "MPI_Win_wait", "MPI_Win_complete"})
+    if (name.starts_with(waits)) return Kind::window;
+  if (name.starts_with("MPI_Probe") || name.starts_with("MPI_Mprobe")) return Kind::probe;
+  if (name.starts_with("MPI_File_read") || name.starts_with("MPI_File_write")) return Kind::file;
+  return Kind::other;
+}
+
+// What a thread has waited for in its call so far.
+struct Waited {
+  int32_t process;
+  Wait kind;
+  uint64_t ticks;
+};
+struct CallNow {
+  uint64_t number = 0;                   // of the call
+  uint64_t from = 0;                     // up to when its time is known to be waiting, moving or work
+  uint64_t matched = 0, matched_at = 0;  // the latest receive whose message came in this call
+  uint32_t count = 0, collectives = 0, latest_collective = 0;
+  bool in_collective = false;
+  bool waits = false;  // has waited for long, and, if that is known, for this process
+  int32_t process = -1;
+  Waited waited[8];
+};
+struct Regions {
+  int depth = 0;
+  uint8_t of[32] = {};
+};
+thread_local CallNow call_now;
+thread_local Regions regions;
+
+// By the engine's owner; another thread may begin again meanwhile, and drop some of it.
+void count(Size (&sizes)[kSizes], int64_t bytes) {
+  const auto length = static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
+  Size& size = sizes[std::min<size_t>(std::bit_width(length), kSizes - 1)];
+  flight::set(size.messages, flight::get(size.messages) + 1);
+  flight::set(size.bytes, flight::get(size.bytes) + length);
+}
+uint64_t hash(uint64_t a, uint64_t b) {
+  const uint64_t mixed = (a ^ std::rotl(b, 32)) * 0x9e3779b97f4a7c15;
+  return mixed ^ (mixed >> 29);
+}
+
+// Large: one table of sites, one of collectives, and what is told of either.
+class Profiler final : public life::Sink {
+ public:
+  Profiler(Page& page, const Job& job) : page_(page), job_(job) {
+    for (size_t i = 0; i < kFunctionCount; ++i) kinds_[i] = kind_of(flight::name_of_function(static_cast<uint16_t>(i)));
+  }
+
+  void begin() {
+    listen(life::bit(Happening::operation_posted) | life::bit(Happening::message_matched) |
+           life::bit(Happening::operation_moved) | life::bit(Happening::operation_over) |
+           life::bit(Happening::collective_begun) | life::bit(Happening::collective_ended));
+  }
+  void end() {
+    listen(0);
+    const Lock lock(mutex_);
+    if (page_.ended == 0) page_.ended = cpu::ticks();
+  }
+
+  void over(const flight::CallRecord& call, uint64_t now);
+  void waits(const flight::CallRecord& call, int32_t process);
+
+  uint8_t region_named(std::string_view name);
+  void count_calls(bool on) { counts_.store(on, std::memory_order_relaxed); }
+  void start_again();
+
+ private:
+  void hears(const Event& event) override TUTTI_ENGINE_OWNED;
+  void hear_of_receive(CallNow& now, const Event& event, uint64_t ticks) TUTTI_ENGINE_OWNED;
+  void begin_collective(const Event& event, uint64_t now);
+  void end_collective(const Event& event, uint64_t now);
+  Collective* find(const Event& event, bool makes) TUTTI_REQUIRES(mutex_);
+  void thin_out() TUTTI_REQUIRES(mutex_);
+  uint32_t site_of(const flight::CallRecord& call) TUTTI_REQUIRES(mutex_);
+  void place(Site& site) TUTTI_REQUIRES(mutex_);
+  static void blame(Site& site, int32_t process, Wait kind, uint64_t ticks);
+  // The call that this thread is in, and that counts; nullptr: it is in none.
+  static CallNow* now_in_call();
+
+  Page& page_;
+  const Job job_;
+  Kind kinds_[kFunctionCount];
+  // For what several threads write: the tables. Readers are there when all are gone.
+  Mutex mutex_;
+  std::atomic<bool> counts_{true};
+  // The least time that a byte has taken, of long messages: what a send takes beyond it waits for its receiver.
+  double ticks_per_byte_ TUTTI_OWNERS = 0;
+};
+
+// It lives as long as the process.
+std::atomic<Profiler*> profiler{nullptr};
+
+CallNow* Profiler::now_in_call() {
+  const flight::CallRecord* const call = flight::now();
+  if (!call) return nullptr;
+  CallNow& now = call_now;
+  if (now.number != call->number) {
+    now.number = call->number;
+    now.from = call->stamp;
+    now.count = now.collectives = 0;
+    now.matched = 0;
+    now.in_collective = now.waits = false;
+    now.process = -1;
+  }
+  return &now;
+}
+
+void add(CallNow& now, int32_t process, Wait kind, uint64_t ticks) {
+  for (uint32_t i = 0; i < now.count; ++i)
+    if (now.waited[i].process == process && now.waited[i].kind == kind) return void(now.waited[i].ticks += ticks);
+  if (now.count < std::size(now.waited)) now.waited[now.count++] = {process, kind, ticks};
+  // Otherwise nobody is blamed for it in this call; for more than some it is enough to know the first ones.
+}
+
+void Profiler::hears(const Event& event) {
+  if (event.what == Happening::operation_posted) {
+    if (!event.is_receive && (event.context & 1) == 0 && counts_.load(std::memory_order_relaxed)) {
+      count(page_.sent, event.bytes);
+    }
+    return;
+  }
+  const uint64_t ticks = cpu::ticks();
+  if (event.what == Happening::collective_begun) return begin_collective(event, ticks);
+  if (event.what == Happening::collective_ended) return end_collective(event, ticks);
+  if (event.context & 1) return;
+  if (event.is_receive && event.what == Happening::operation_moved && counts_.load(std::memory_order_relaxed)) {
+    count(page_.received, event.bytes);
+  }
+  CallNow* const now = now_in_call();
+  if (!now || now->in_collective || ticks < now->from) return;
+  if (event.is_receive) return hear_of_receive(*now, event, ticks);
+  if (event.what != Happening::operation_over || event.operation == 0 || event.process == job_.rank) return;
+  // Some of it was moving. A gigabyte a second until it is known better.
+  const double least = ticks_per_byte_ > 0 ? ticks_per_byte_ : 3;
+  const auto moving = static_cast<uint64_t>(least * static_cast<double>(event.bytes));
+  const uint64_t took = ticks - now->from;
+  if (took > moving) add(*now, event.process, Wait::late_receiver, took - moving);
+  now->from = ticks;
+}
+
+void Profiler::hear_of_receive(CallNow& now, const Event& event, uint64_t ticks) {
+  if (event.what == Happening::message_matched) {
+    if (event.process != job_.rank) add(now, event.process, Wait::late_sender, ticks - now.from);
+    now.matched = event.operation;
+    now.matched_at = now.from = ticks;
+  } else if (event.what == Happening::operation_moved) {
+    constexpr int64_t kLong = 64 << 10;
+    if (event.bytes >= kLong && now.matched == event.operation && event.operation != 0) {
+      const double each = static_cast<double>(ticks - now.matched_at) / static_cast<double>(event.bytes);
+      if (ticks_per_byte_ == 0 || each < ticks_per_byte_) ticks_per_byte_ = each;
+    }
+    now.from = ticks;
+  }
+}
+
+// ---- collectives
+
+Collective* Profiler::find(const Event& event, bool makes) {
+  for (;;) {
+    if (event.serial % page_.every != 0) return nullptr;
+    size_t at = hash(event.context, event.serial) % kCalls;
+    for (size_t tries = 0; tries < kCalls; ++tries, at = (at + 1) % kCalls) {
+      Collective& each = page_.collectives[at];
+      const bool is_it = each.context == event.context && each.serial == event.serial && each.leader == event.process &&
+                         each.left == 0;
+      if (each.serial == 0 ? makes && page_.collectives_kept < kCalls / 2 : is_it) return &each;
+      if (each.serial == 0) break;
+    }
+    if (!makes) return nullptr;
+    thin_out();
+  }
+}
+
+// Seldom: each time half as many calls are kept from then on.
+void Profiler::thin_out() {
+  std::vector<Collective> kept;
+  page_.every *= 2;
+  for (Collective& each : page_.collectives) {
+    if (each.serial != 0 && each.serial % page_.every == 0) kept.push_back(each);
+    each = {};
+  }
+  for (const Collective& each : kept) {
+    size_t at = hash(each.context, each.serial) % kCalls;
+    while (page_.collectives[at].serial != 0) at = (at + 1) % kCalls;
+    page_.collectives[at] = each;
+  }
+  page_.collectives_kept = static_cast<uint32_t>(kept.size());
+}
+
+void Profiler::begin_collective(const Event& event, uint64_t now) {
+  if (CallNow* const call = now_in_call()) call->in_collective = true;
+  if (event.serial % page_.every != 0 || event.process < 0) return;
+  const Lock lock(mutex_);
+  Collective* const made = find(event, true);
+  if (!made) return;
+  *made = {.context = event.context, .serial = event.serial, .leader = event.process, .entered = now};
+  ++page_.collectives_kept;
+}
+
+void Profiler::end_collective(const Event& event, uint64_t now) {
+  CallNow* const call = now_in_call();
+  if (!call || now < call->from) return;
+  ++call->collectives;
+  const uint64_t from = call->from;
+  call->from = now;
+  if (event.serial % page_.every != 0) return;
+  const Lock lock(mutex_);
+  Collective* const known = find(event, false);
+  if (!known) return;
+  known->waits_from = std::max(from, known->entered);
+  known->left = now;
+  if (const flight::CallRecord* const record = flight::now()) known->site = site_of(*record);
+}
+
+// ---- calls
+
+uint32_t Profiler::site_of(const flight::CallRecord& call) {
+  const Regions& mine = regions;
+  const uint8_t region =
+      mine.depth > 0 ? mine.of[std::min<size_t>(static_cast<size_t>(mine.depth), std::size(mine.of)) - 1] : 0;
+  size_t at = hash(call.caller, uint64_t{call.function} << 8 | region) % (kSites - 1);
+  for (size_t tries = 0; tries < 64; ++tries, at = (at + 1) % (kSites - 1)) {
+    Site& site = page_.sites[at];
+    if (site.caller == call.caller && site.function == call.function && site.region == region)
+      return static_cast<uint32_t>(at);
+    if (site.caller != 0) continue;
+    site.caller = call.caller;
+    site.function = call.function;
+    site.region = region;
+    place(site);
+    return static_cast<uint32_t>(at);
+  }
+  ++page_.lost_sites;
+  return kSites - 1;
+}
+
+// Where it is in its file: another process cannot find it out once this one is gone.
+void Profiler::place(Site& site) {
+  const CodeAddress where = code_address(site.caller);
+  if (where.module.empty()) return;
+  for (uint8_t i = 0; i < kModules; ++i) {
+    char(&name)[256] = page_.modules[i];
+    if (!name[0] && where.module.size() < sizeof name) where.module.copy(name, sizeof name - 1);
+    if (where.module != name) continue;
+    site.module = i;
+    site.offset = where.offset;
+    return;
+  }
+}
+
+void Profiler::blame(Site& site, int32_t process, Wait kind, uint64_t ticks) {
+  Culprit* least = site.culprits;
+  for (Culprit& each : site.culprits) {
+    if (each.process == process && each.kind == kind && each.ticks > 0) return void(each.ticks += ticks);
+    if (each.ticks < least->ticks) least = &each;
+  }
+  *least = {process, kind, least->ticks + ticks};
+}
+
+void Profiler::over(const flight::CallRecord& call, uint64_t now) {
+  if (!counts_.load(std::memory_order_relaxed)) return;
+  const uint64_t ticks = now > call.stamp ? now - call.stamp : 0;
+  const Lock lock(mutex_);
+  Site& site = page_.sites[site_of(call)];
+  // MPI_Finalize ends it, and is over a little later.
+  if (page_.ended != 0) page_.ended = now;
+  ++site.calls;
+  site.ticks += ticks;
+  site.shortest = std::min(site.shortest, ticks);
+  if (page_.open_since == call.stamp) page_.open_since = 0;
+  const Kind kind = call.function < kFunctionCount ? kinds_[call.function] : Kind::other;
+  if (kind == Kind::file && (call.marks & flight::kData) && call.count > 0 && job_.bytes_of_type)
+    site.bytes += static_cast<uint64_t>(call.count * job_.bytes_of_type(call.type));
+  CallNow& mine = call_now;
+  const bool has_events = mine.number == call.number;
+  if (has_events) {
+    site.collectives += mine.collectives;
+    for (uint32_t i = 0; i < mine.count; ++i) {
+      const Waited& each = mine.waited[i];
+      site.waited[static_cast<size_t>(each.kind)] += each.ticks;
+      blame(site, each.process, each.kind, each.ticks);
+    }
+  }
+  if (kind == Kind::other || kind == Kind::file) return;
+  // No message of the program ends it: whatever it takes beyond its quickest call is for another rank. Who, is known of what
+  // has lasted (waits()).
+  const bool lasted = has_events && mine.waits;
+  const uint64_t waited = lasted ? ticks : ticks - site.shortest;
+  const Wait why = kind == Kind::lock ? Wait::lock : kind == Kind::probe ? Wait::late_sender : Wait::elsewhere;
+  site.waited[static_cast<size_t>(why)] += waited;
+  if (waited > 0) blame(site, lasted ? mine.process : -1, why, waited);
+}
+
+// A call that has waited for long, and for whom, if that is one.
+void Profiler::waits(const flight::CallRecord& call, int32_t process) {
+  if (CallNow* const now = now_in_call()) {
+    now->waits = true;
+    if (process >= 0) now->process = process;
+  }
+  const Lock lock(mutex_);
+  if (process >= 0 || page_.open_since != call.stamp) page_.open_process = process;
+  page_.open_site = site_of(call);
+  page_.open_since = call.stamp;
+}
+
+// ---- regions, and what the program says
+
+uint8_t Profiler::region_named(std::string_view name) {
+  const Lock lock(mutex_);
+  name = name.substr(0, sizeof page_.regions[0] - 1);
+  for (uint8_t i = 1; i < kRegions; ++i) {
+    char(&known)[48] = page_.regions[i];
+    if (!known[0]) name.copy(known, sizeof known - 1);
+    if (name == known) return i;
+  }
+  return 0;
+}
+
+void Profiler::start_again() {
+  const Lock lock(mutex_);
+  for (Site& site : page_.sites) {
+    if (site.caller == 0 && site.calls == 0) continue;
+    Site empty;
+    empty.caller = site.caller;
+    empty.offset = site.offset;
+    empty.function = site.function;
+    empty.module = site.module;
+    empty.region = site.region;
+    site = empty;
+  }
+  for (Size* sizes : {page_.sent, page_.received})
+    for (size_t i = 0; i < kSizes; ++i) flight::set(sizes[i].messages, 0), flight::set(sizes[i].bytes, 0);
+  for (Collective& each : page_.collectives) each = {};
+  page_.collectives_kept = 0;
+  page_.begun = cpu::ticks();
+  page_.begun_nanoseconds = flight::nanoseconds();
+}
+
+void over(const flight::CallRecord& call, uint64_t now) {
+  if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->over(call, now);
+}
+void waits(const flight::CallRecord& call, int32_t process) {
+  if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->waits(call, process);
+}
+
+}  // namespace
+
+Error begin(const Job& job) {
+  if (profiler.load(std::memory_order_acquire)) return {};
+  const char* const folder = std::getenv(kJobFolderVariable);
+  if (!folder || !*folder)
+    return failure(MPI_ERR_OTHER, "the profile of this rank has nowhere to go: mpirun --profile keeps and prints it");
+  const std::string path = std::string(folder) + "/" + file_name(job.rank);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int problem =
+      fd < 0 ? errno : ::posix_fallocate(fd, 0, sizeof(Page));  // a page that is missing later would be a crash
+  void* memory = MAP_FAILED;
+  if (!problem) {
+    memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) problem = errno;
+  }
+  if (fd >= 0) ::close(fd);
+  if (problem)
+    return failure(MPI_ERR_NO_SPACE, "the profile of this rank cannot be kept in {}: {}", path, std::strerror(problem));
+  Page& page = *new (memory) Page;
+  page.bytes = sizeof(Page);
+  page.rank = job.rank;
+  page.size = job.size;
+  const std::string_view program = program_invocation_short_name;
+  program.copy(page.program, sizeof page.program - 1);
+  page.begun = cpu::ticks();
+  page.begun_nanoseconds = flight::nanoseconds();
+  std::memcpy(page.magic, kMagic, sizeof kMagic);
+  auto* const made = new Profiler(page, job);
+  profiler.store(made, std::memory_order_release);
+  flight::set_profile({over, waits});
+  made->begin();
+  return {};
+}
+
+void end() {
+  if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->end();
+}
+
+void enter_region(const char* name) {
+  Profiler* const mine = profiler.load(std::memory_order_acquire);
+  if (!mine || !name) return;
+  Regions& all = regions;
+  const auto depth = static_cast<size_t>(all.depth++);
+  if (depth >= std::size(all.of)) return;
+  const uint8_t region = mine->region_named(name);
+  all.of[depth] = region != 0 || depth == 0 ? region : all.of[depth - 1];
+}
+void leave_region() {
+  if (profiler.load(std::memory_order_acquire) && regions.depth > 0) --regions.depth;
+}
+void count_calls(bool on) {
+  if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->count_calls(on);
+}
+void start_again() {
+  if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->start_again();
+}
+
+}  // namespace tutti::profile

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the page of mpirun --profile says of the programs of profiled.c. Times are made by sleeping for long, and judged by
+their ratios, since the machine may be busy; lines are looked up by the marks behind them.
+usage: pages.py MPIRUN PROGRAM WRAPPER TEST"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MPIRUN, PROGRAM, WRAPPER = sys.argv[1:4]
+SOURCE = pathlib.Path(__file__).with_name("profiled.c").read_text().splitlines()
+
+
+def place(mark):
+    line = next(number for number, text in enumerate(SOURCE, 1) if text.endswith(f"/* {mark} */"))
+    return f"profiled.c:{line}"
+
+
+def run(*arguments, ranks=4, options=("--profile",), code=0, wrapper="", program=PROGRAM):
+    """What the job has printed, and its page."""
+    preload = ["-x", f"LD_PRELOAD={wrapper}"] if wrapper else []
+    found = subprocess.run([MPIRUN, *options, *preload, "-n", str(ranks), program, *arguments], capture_output=True, text=True,
+                           timeout=100)
+    page = found.stderr[found.stderr.find("profile of"):] if "profile of" in found.stderr else ""
+    print(found.stderr[-6000:])
+    assert code is None or found.returncode == code, f"exit code {found.returncode}\n{found.stdout}"
+    return found.stdout, page
+
+
+def rows(page):
+    """By place and function: calls, seconds, seconds of waiting, and what is told of it."""
+    lines, out = page.splitlines(), []
+    for number, line in enumerate(lines):
+        row = re.match(r"\s+(\d+)\s+([\d.]+)\s+([\d.]+)  (\S+) at (.*)", line)
+        if not row:
+            continue
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        why = following.strip() if following.startswith(" " * 30) else ""
+        out.append((row[4], row[5], int(row[1]), float(row[2]), float(row[3]), why))
+    return out
+
+
+def row(page, function, where):
+    found = [r for r in rows(page) if r[0] == function and where in r[1]]
+    assert found, f"{function} at {where} is not on the page"
+    return found[0]
+
+
+def spread(page, name):
+    """min, its rank, median, max, its rank"""
+    found = re.search(rf"^\s+{name}\s+([\d.]+) \((\d+)\)\s+([\d.]+)\s+([\d.]+) \((\d+)\)", page, re.M)
+    assert found, f"no line of {name}"
+    return float(found[1]), int(found[2]), float(found[3]), float(found[4]), int(found[5])
+
+
+def slow_rank():
+    _, page = run("slow_rank")
+    function, where, calls, seconds, waiting, why = row(page, "MPI_Allreduce", place("slow_rank"))
+    assert calls == 400 and "slow_rank()" in where, where
+    assert waiting > 0.5 * seconds > 0.5, (seconds, waiting)
+    rank, percent = re.match(r"late to it: rank (\d+) is last in (\d+) %", why).groups()
+    assert rank == "3" and int(percent) >= 60, why
+    hint = re.search(r"hint: rank 3 comes last to \d+ % of the calls of MPI_Allreduce at \S*" + re.escape(place("slow_rank")) +
+                     r".*; it computes ([\d.]+) times as long as the median", page)
+    assert hint and 2 < float(hint[1]) < 4, "hint"
+    _, _, median, most, who = spread(page, "computing")
+    assert who == 3 and 2 < most / median < 4
+    _, who, *_ = spread(page, "waiting")
+    assert who == 3, "the slow rank waits least"
+    assert len(page.splitlines()) <= 40, "it fits a screen"
+
+
+def late_sender():
+    _, page = run("late_sender", ranks=2)
+    _, _, calls, seconds, waiting, why = row(page, "MPI_Recv", place("late_sender"))
+    assert calls == 50 and waiting > 0.9 * seconds > 0.4, (seconds, waiting)
+    assert re.match(r"late sender: rank 0, (9\d|100) %", why), why
+    assert "hint: MPI_Recv at" in page or "hint: rank" in page
+
+
+def late_receiver():
+    _, page = run("late_receiver", ranks=2)
+    _, _, _, seconds, waiting, why = row(page, "MPI_Ssend", place("late_receiver"))
+    assert waiting > 0.7 * seconds > 0.3, (seconds, waiting)
+    assert re.match(r"late receiver: rank 1, ", why), why
+
+
+def held_lock():
+    _, page = run("held_lock", ranks=2)
+    _, _, _, seconds, waiting, why = row(page, "MPI_Win_lock", place("held_lock"))
+    assert waiting > 0.7 * seconds > 0.6, (seconds, waiting)
+    assert why.startswith("a lock that is held"), why
+    assert re.search(r"rank 0, ", why), why
+
+
+def regions():
+    _, page = run("regions", ranks=2)
+    both = {r[1].rsplit(" ", 1)[-1]: r for r in rows(page) if r[0] == "MPI_Barrier" and "regions()" in r[1]}
+    assert set(both) == {"[assembly]", "[solve]"}, both
+    assert both["[assembly]"][2] == both["[solve]"][2] == 40
+    assert both["[assembly]"][4] > 0.05 > both["[solve]"][4]
+    assert not any(r[0] == "MPI_Bcast" for r in rows(page)), "MPI_Pcontrol(0) does not count"
+
+
+def killed():
+    _, page = run("killed", ranks=3, code=None)
+    _, _, _, seconds, waiting, why = row(page, "MPI_Recv", place("stuck"))
+    assert seconds > 1.5 and waiting > 0.9 * seconds, (seconds, waiting)
+    assert re.match("up to the end of the job: rank 0, ", why), why
+    assert "3 of them did not come to the end of MPI_Finalize" in page
+
+
+def time_over():
+    _, page = run("time_over", ranks=3, options=("--profile", "--timeout", "2"), code=124)
+    _, _, _, seconds, *_ = row(page, "MPI_Recv", place("stuck"))
+    assert seconds > 2, seconds
+
+
+def to_bytes(number, unit):
+    return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB"].index(unit)
+
+
+def sums():
+    out, page = run("sums", ranks=3, wrapper=WRAPPER)
+    told = re.findall(r"wrapper: rank \d+ messages (\d+) bytes (\d+) seconds ([\d.]+)", out)
+    assert len(told) == 3, out
+    messages, length, seconds = (sum(float(rank[i]) for rank in told) for i in range(3))
+    sent = re.search(r"messages sent: (\d+), ([\d.]+) (\w+):", page)
+    assert int(sent[1]) == messages, (sent[1], messages)
+    assert abs(to_bytes(sent[2], sent[3]) - length) <= 0.01 * length, (sent[2], sent[3], length)
+    names = ("MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Sendrecv", "MPI_Barrier")
+    ours = sum(r[3] for r in rows(page) if r[0] in names)
+    assert abs(ours - seconds) <= 0.01 * seconds, (ours, seconds)
+
+
+def many_calls():
+    """No more memory than after few. TUTTI_PROFILE_CALLS=2500000 makes ten million of them."""
+    few = re.search(r"resident (\d+) KiB", run("many_calls", "1000", ranks=2)[0])
+    out, page = run("many_calls", os.environ.get("TUTTI_PROFILE_CALLS", "200000"), ranks=2)
+    many = re.search(r"resident (\d+) KiB", out)
+    assert int(many[1]) - int(few[1]) < 2048, (few[1], many[1])
+    assert any(r[0] == "MPI_Allreduce" and r[2] >= 400000 for r in rows(page))
+
+
+def nodes():
+    """Two daemons of this machine: their ranks' profiles come together, and their clocks are compared."""
+    with tempfile.TemporaryDirectory() as folder:
+        shell = pathlib.Path(folder, "shell")
+        shell.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+        shell.chmod(0o755)
+        hosts = ("--host", "a.invalid:1,b.invalid:1")
+        _, page = run("slow_rank", ranks=2, options=("--profile", "--set", f"launch.rsh={shell}", *hosts))
+    _, _, calls, seconds, waiting, why = row(page, "MPI_Allreduce", place("slow_rank"))
+    assert calls == 200 and waiting > 0.5 * seconds, (seconds, waiting)
+    assert why.startswith("late to it: rank 1 is last in"), why
+    assert "clocks of the nodes are compared to" in page
+
+
+def off():
+    _, page = run("late_sender", ranks=2, options=())
+    assert page == ""
+    _, page = run("late_sender", ranks=2, options=("--profile", "--check=off"))
+    assert row(page, "MPI_Recv", place("late_sender"))[2] == 50
+
+
+def cost():
+    """What it adds to the shortest calls there are, in turns; judged loosely, for the machine may be busy."""
+    best = {}
+    for turn in range(6):
+        options = ("--profile",) if turn % 2 else ()
+        out, _ = run("many_calls", "20000", ranks=2, options=options)
+        for what, ns in re.findall(r"(allreduce|message) ([\d.]+) ns", out):
+            key = (what, bool(options))
+            best[key] = min(best.get(key, 1e9), float(ns))
+    print(best)
+    for what in ("allreduce", "message"):
+        assert best[what, True] - best[what, False] < 2000, best  # a hundredth of 200 us would be 2 %
+
+
+{name: value for name, value in globals().items() if callable(value)}[sys.argv[4]]()

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs whose times are made on purpose, for pages.py, which looks up the lines by the marks behind them.
+ * usage: profiled WHAT [CALLS] */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <tutti.h>
+#include <unistd.h>
+
+static int rank, size;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+/* Time outside of MPI: asleep, so that ranks which share a core do not slow each other. */
+static void work(double milliseconds) {
+  const double end = now() + milliseconds * 1e-3;
+  for (double left; (left = end - now()) > 0;) usleep((useconds_t)(left * 1e6) + 1);
+}
+
+/* A solver of which the last rank takes three times as long as the others. */
+static void slow_rank(void) {
+  double local = 1, sum = 0;
+  for (int step = 0; step < 100; ++step) {
+    work(rank == size - 1 ? 24 : 8);
+    MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* slow_rank */
+  }
+}
+
+static void late_sender(void) {
+  int value = 0;
+  for (int i = 0; i < 50; ++i) {
+    if (rank == 0) {
+      work(10);
+      MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+      MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* late_sender */
+    }
+  }
+}
+
+static void late_receiver(void) {
+  enum { kLong = 1 << 20 };
+  char* bytes = calloc(1, kLong);
+  for (int i = 0; i < 50; ++i) {
+    if (rank == 0) {
+      MPI_Ssend(bytes, kLong, MPI_CHAR, 1, 0, MPI_COMM_WORLD); /* late_receiver */
+    } else if (rank == 1) {
+      work(10);
+      MPI_Recv(bytes, kLong, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+  free(bytes);
+}
+
+static void held_lock(void) {
+  MPI_Win win;
+  int* memory;
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  for (int i = 0; i < 5; ++i) {
+    if (rank == 0) {
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+      MPI_Barrier(MPI_COMM_WORLD);
+      work(200);
+      MPI_Win_unlock(1, win);
+    } else {
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win); /* held_lock */
+      MPI_Win_unlock(1, win);
+    }
+  }
+  MPI_Win_free(&win);
+}
+
+static void regions(void) {
+  for (int i = 0; i < 20; ++i) {
+    tutti_region_begin("assembly");
+    work(rank == 0 ? 5 : 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    tutti_region_end();
+    tutti_region_begin("solve");
+    MPI_Barrier(MPI_COMM_WORLD);
+    tutti_region_end();
+  }
+  MPI_Pcontrol(0);
+  for (int i = 0; i < 7; ++i) MPI_Bcast(&rank, 0, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Pcontrol(1);
+}
+
+/* One rank never comes: the others are killed in their call, or the job's time is over. */
+static void stuck(int kills) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  work(100);
+  if (rank == 0) {
+    work(kills ? 1000 : 60000);
+    abort();
+  }
+  int value = 0;
+  MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* stuck */
+}
+
+/* Messages of many lengths, some to the rank itself, posted and waited for in several ways. */
+static void sums(void) {
+  enum { kMost = 1 << 18 };
+  char *out = calloc(1, kMost), *in = calloc(1, kMost);
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  for (int i = 0; i < 400; ++i) {
+    const int bytes = (1 << (i % 18)) + i;
+    MPI_Request requests[2];
+    MPI_Irecv(in, kMost, MPI_CHAR, previous, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out, bytes, MPI_CHAR, next, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Sendrecv(out, i, MPI_CHAR, rank, 2, in, kMost, MPI_CHAR, rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (i % 20 == 0) work(rank == 0 ? 10 : 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(out);
+  free(in);
+}
+
+/* Prints what a short call takes at the best, of batches of which nothing else has disturbed some. */
+static void many_calls(long calls) {
+  enum { kBatch = 100 };
+  double local = 1, sum = 0, best[2] = {1, 1};
+  for (long i = 0; i < calls / kBatch; ++i) {
+    double start = now();
+    for (int k = 0; k < kBatch; ++k) MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    double took = (now() - start) / kBatch;
+    if (took < best[0]) best[0] = took;
+    start = now();
+    for (int k = 0; k < kBatch && rank < 2 && size > 1; ++k) {
+      if (k % 2 == rank)
+        MPI_Send(&local, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD);
+      else
+        MPI_Recv(&local, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    took = (now() - start) / kBatch;
+    if (took < best[1]) best[1] = took;
+  }
+  if (rank == 0) {
+    char line[256];
+    long memory = 0;
+    FILE* status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status)) sscanf(line, "VmRSS: %ld", &memory);
+    if (status) fclose(status);
+    printf("allreduce %.1f ns, message %.1f ns, resident %ld KiB\n", best[0] * 1e9, best[1] * 1e9, memory);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const char* what = argc > 1 ? argv[1] : "";
+  if (!strcmp(what, "slow_rank")) slow_rank();
+  if (!strcmp(what, "late_sender")) late_sender();
+  if (!strcmp(what, "late_receiver")) late_receiver();
+  if (!strcmp(what, "held_lock")) held_lock();
+  if (!strcmp(what, "regions")) regions();
+  if (!strcmp(what, "killed")) stuck(1);
+  if (!strcmp(what, "time_over")) stuck(0);
+  if (!strcmp(what, "sums")) sums();
+  if (!strcmp(what, "many_calls")) many_calls(argc > 2 ? atol(argv[2]) : 1000);
+  MPI_Finalize();
+  return 0;
+}
