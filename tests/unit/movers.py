@@ -24,6 +24,7 @@ RULES = {
         "runtime/transport/shared/doorbell.cpp": "names of sockets",
         "runtime/rma/paths/message.cpp": "a text for the other side",
         "runtime/survival/agreement.cpp": "words of its messages",
+        "runtime/mpi/check/steady.cpp": "arrays of counts and displacements, which are integers",
         "runtime/mpi/comm/": "texts and words for other ranks",
         "runtime/mpi/rma/node_memory.cpp": "a text for other ranks",
         "runtime/mpi/process/": "names of ports",

@@ -101,9 +101,6 @@ void Strict::tells_at_end(contract::NoteKind kind, CallSite place, std::string d
 
 namespace {
 
-// The latest error of a file that was returned to this thread, of which the program has not asked; by its caller.
-constinit thread_local uint64_t unasked_error = 0;
-
 // What is so of the world and not of the program, which may well look at the code alone: whether a file is there, and
 // what may be done with it, is found out by trying.
 bool is_of_the_world(int error_class, uint16_t function) {
@@ -137,11 +134,11 @@ void Strict::returns_error_of_file(int error_class, std::string_view text, CallS
     errors.place = place;
     errors.sentence = text.substr(name == std::string_view::npos ? 0 : name + 2);
   }
-  unasked_error = place.caller;
+  errors_of_thread().unasked = place.caller;
 }
 
 void Strict::asks_of_error() {
-  const uint64_t caller = std::exchange(unasked_error, 0);
+  const uint64_t caller = std::exchange(errors_of_thread().unasked, 0);
   if (caller == 0) return;
   const Lock lock(others_mutex_);
   const auto at = file_errors_.find(caller);

@@ -3,6 +3,7 @@
 // called now, and what to do with an error. The chapters (api_*.hpp) hold the functions themselves.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,9 @@ struct ThreadsErrors {
   LastError last;
   Ref<HasErrhandler> object;
   std::vector<Mention> mentions;
+  // The latest error of a file that was returned, of which the program has not asked: its caller; 0: there is none. With
+  // --check=strict.
+  uint64_t unasked = 0;
 };
 inline ThreadsErrors& errors_of_thread() {
   static thread_local ThreadsErrors mine;
