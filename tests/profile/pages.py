@@ -136,9 +136,9 @@ def sums():
 
 
 def many_calls():
-    """No more memory than after few. TUTTI_PROFILE_CALLS=2500000 makes ten million of them."""
+    """No more memory than after few. PROFILED_CALLS=2500000 makes ten million of them."""
     few = re.search(r"resident (\d+) KiB", run("many_calls", "1000", ranks=2)[0])
-    out, page = run("many_calls", os.environ.get("TUTTI_PROFILE_CALLS", "200000"), ranks=2)
+    out, page = run("many_calls", os.environ.get("PROFILED_CALLS", "200000"), ranks=2)
     many = re.search(r"resident (\d+) KiB", out)
     assert int(many[1]) - int(few[1]) < 2048, (few[1], many[1])
     assert any(r[0] == "MPI_Allreduce" and r[2] >= 400000 for r in rows(page))
