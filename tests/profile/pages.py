@@ -58,15 +58,15 @@ def spread(page, name):
 def slow_rank():
     _, page = run("slow_rank")
     function, where, calls, seconds, waiting, why = row(page, "MPI_Allreduce", place("slow_rank"))
-    assert calls == 400 and "slow_rank()" in where, where
+    assert calls == 200 and "slow_rank()" in where, where
     assert waiting > 0.5 * seconds > 0.5, (seconds, waiting)
     rank, percent = re.match(r"late to it: rank (\d+) is last in (\d+) %", why).groups()
-    assert rank == "3" and int(percent) >= 60, why
+    assert rank == "3" and int(percent) >= 50, why
     hint = re.search(r"hint: rank 3 comes last to \d+ % of the calls of MPI_Allreduce at \S*" + re.escape(place("slow_rank")) +
                      r".*; it computes ([\d.]+) times as long as the median", page)
-    assert hint and 2 < float(hint[1]) < 4, "hint"
+    assert hint and float(hint[1]) > 1.5, "hint"
     _, _, median, most, who = spread(page, "computing")
-    assert who == 3 and 2 < most / median < 4
+    assert who == 3 and most > 1.5 * median
     _, who, *_ = spread(page, "waiting")
     assert who == 3, "the slow rank waits least"
     assert len(page.splitlines()) <= 40, "it fits a screen"
@@ -153,7 +153,7 @@ def nodes():
         hosts = ("--host", "a.invalid:1,b.invalid:1")
         _, page = run("slow_rank", ranks=2, options=("--profile", "--set", f"launch.rsh={shell}", *hosts))
     _, _, calls, seconds, waiting, why = row(page, "MPI_Allreduce", place("slow_rank"))
-    assert calls == 200 and waiting > 0.5 * seconds, (seconds, waiting)
+    assert calls == 100 and waiting > 0.5 * seconds, (seconds, waiting)
     assert why.startswith("late to it: rank 1 is last in"), why
     assert "clocks of the nodes are compared to" in page
 

@@ -22,11 +22,11 @@ static void work(double milliseconds) {
   for (double left; (left = end - now()) > 0;) usleep((useconds_t)(left * 1e6) + 1);
 }
 
-/* A solver of which the last rank takes three times as long as the others. */
+/* A solver of which the last rank takes several times as long as the others. */
 static void slow_rank(void) {
   double local = 1, sum = 0;
-  for (int step = 0; step < 100; ++step) {
-    work(rank == size - 1 ? 24 : 8);
+  for (int step = 0; step < 50; ++step) {
+    work(rank == size - 1 ? 60 : 8);
     MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* slow_rank */
   }
 }
