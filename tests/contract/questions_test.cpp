@@ -50,7 +50,7 @@ struct Rank {
       : way(inner, losses), engine(way, id), checker(engine, {.answer_time = 5ms}, hooks()) {
     const Engine::Guard own(engine);
     engine.set_observer(&checker);
-    ledger = checker.open({&engine, kHidden, id, ProcessList::range(0, 2)}, {});
+    ledger = checker.open({.engine = &engine, .context = kHidden, .rank = id, .peers = ProcessList::range(0, 2)}, {});
     ledger->set_fatal(false);
     ledger->set_name("both");
   }

@@ -31,7 +31,7 @@ class Rank final : public engine::Observer {
  public:
   Rank(transport::Transport& transport, int id, ProcessList peers, std::function<void(int, const Deadlock&)> found)
       : engine(transport, id, {10, 20}),
-        channel{&engine, kHidden, id, std::move(peers)},
+        channel{.engine = &engine, .context = kHidden, .rank = id, .peers = std::move(peers)},
         standstill(engine, {.limit = 60ms, .second_look = 20ms, .most_asked = 3},
                    {.tell =
                         [this](int to, const Bytes& b) {
