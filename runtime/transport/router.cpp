@@ -192,6 +192,7 @@ Result<std::string> Router::open_to(Away away) {
   Ucx*& way = away == Away::near ? near_ : far_;
   if (way) return way->address();
   UcxOptions how = ucx_options_;
+  how.survives = survives_;
   how.members = members_;
   how.between_nodes = true;  // also where they are near: both sides have to say the same
   how.loopback = away == Away::near;
@@ -223,7 +224,7 @@ void Router::take_changes() {
 
 // The program is told.
 Error Router::end_of(int peer) const {
-  return Error(members_->is_foreign(peer) ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
+  return Error(members_->is_foreign(peer) && !survives_ ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
 }
 
 void Router::lose(int peer) {

@@ -43,6 +43,7 @@ LEFT_OUT = {
     "program.survival.every_call": "wants --on-failure",
     "program.survival.windows_files": "wants --on-failure",
     "program.survival.random_kills": "wants --on-failure",
+    "program.survival.replaced": "wants --on-failure",
 }
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
 # does not synchronise: which is what this option makes it do. The other program does what strict calls an error, but

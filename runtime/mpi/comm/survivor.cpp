@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
@@ -25,7 +26,7 @@ namespace {
 constexpr uint64_t kOfGreetings = uint64_t{1} << 62;
 
 // Header::tag of what survivors tell each other; Header::ticket is the users' context.
-enum Word : int32_t { kRevocation, kAgreement, kEnd };
+enum Word : int32_t { kRevocation, kAgreement, kEnd, kFailure };
 
 uint64_t users(uint64_t context) {
   return context & ~uint64_t{1};
@@ -97,7 +98,7 @@ bool Survivor::poll() {
   process_.transport->take_changes();
   bool any = false;
   for (const members::Change& change : changes) {
-    if (change.state != members::State::failed || all.is_foreign(change.process)) continue;
+    if (change.state != members::State::failed) continue;
     lose(change.process);
     any = true;
   }
@@ -110,10 +111,22 @@ void Survivor::begin_to_judge() {
   process_.engine->set_judge(this);
 }
 
+transport::Header Survivor::failure_of(int process) const {
+  const members::GlobalName name = process_.processes->name_of(process);
+  return {.tag = kFailure, .serial = static_cast<uint32_t>(name.rank), .ticket = name.job};
+}
+
+void Survivor::take_failure(const transport::Header& header) {
+  const int process = process_.processes->find({header.ticket, static_cast<int32_t>(header.serial)});
+  if (process >= 0) process_.processes->report(process, members::State::failed, "has failed, as its job says");
+  poll();
+}
+
 void Survivor::lose(int process) {
   begin_to_judge();
   transport::say_no_ucx_errors();
   std::vector<uint64_t> contexts;
+  std::set<int> foreign;
   {
     const Lock lock(mutex_);
     lost_.push_back(process);
@@ -122,11 +135,17 @@ void Survivor::lose(int process) {
       members.failed.push_back(process);
       members.comm->user.harm |= engine::Channel::kMemberFailed;
       members.comm->hidden.harm |= engine::Channel::kMemberFailed;
+      for (const int peer : members.comm->hidden.peers)
+        if (process_.processes->is_foreign(peer)) foreign.insert(peer);
     }
     for (const auto& [context, talks] : talks_)
       if (talks.members.contains(process)) contexts.push_back(context);
   }
   engine::Engine& engine = *process_.engine;
+  // Other jobs hear of the ranks of this one by those who are connected with them.
+  if (!process_.processes->is_foreign(process))
+    for (const int other : foreign)
+      if (!process_.processes->has_failed(other)) engine.send_of_survival(other, failure_of(process), nullptr, 0);
   engine.fail_answers_of(process, MPIX_ERR_PROC_FAILED);
   judge_posted();
   hooks_.lost(process, MPIX_ERR_PROC_FAILED);
@@ -321,7 +340,8 @@ void Survivor::end_members(const Comm& comm, int code, const std::string& why) {
     const Lock lock(mutex_);
     for (const int process : comm.hidden.peers)
       if (process != my_process() && !std::ranges::count(lost_, process)) others.push_back(process);
-    if (others.size() + 1 + lost_.size() >= static_cast<size_t>(process_.job->view().size)) return;
+    const auto own = [this](int process) { return !process_.processes->is_foreign(process); };
+    if (std::ranges::count_if(others, own) + 1 + std::ranges::count_if(lost_, own) >= process_.job->view().size) return;
   }
   say(Level::error, "{}", why);
   engine::Engine& engine = *process_.engine;
@@ -389,6 +409,7 @@ void Survivor::agree(const Comm& comm, survival::Contribution mine, Then then) {
 
 void Survivor::handle(const transport::Header& header, const std::byte* data) {
   if (header.tag == kRevocation) return take_revocation(header.ticket);
+  if (header.tag == kFailure) return take_failure(header);
   if (header.tag == kEnd) end_here(static_cast<int>(header.ticket));
   const std::string text(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes));
   const Comm* comm = nullptr;

@@ -109,6 +109,9 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   void lose(int process) TUTTI_ENGINE_OWNED;
   void judge_posted() TUTTI_ENGINE_OWNED;
   int verdict(const engine::RecvOperation& receive, bool& may_be_interrupted) const;
+  // Of a rank of this job, to those of others.
+  transport::Header failure_of(int process) const;
+  void take_failure(const transport::Header& header) TUTTI_ENGINE_OWNED;
   void take_revocation(uint64_t context) TUTTI_ENGINE_OWNED;
   Talks& talks_of(uint64_t context, const Comm* comm);
   Round& round_of(Talks& talks, uint32_t serial);

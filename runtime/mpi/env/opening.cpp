@@ -25,6 +25,7 @@
 #include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/operations.hpp"
+#include "mpi/process/connections.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
 #include "mpi/type/datatype.hpp"
@@ -252,6 +253,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
     p.survivor = std::make_shared<Survivor>(
         p, Survivor::Hooks{interrupt_receive, resume_receive, [](int lost, int mpi_class) TUTTI_ENGINE_OWNED {
                              process().one_sided->lose(lost, mpi_class);
+                             processes::connections().lose_root(lost);
                            }});
     p.end_members = end_members;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/process/connections.hpp"
 
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <system_error>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "base/os/own_threads.hpp"
@@ -99,6 +101,13 @@ void Connections::tell(Connection& connection, News news) {
   hear(news, connection.context);
 }
 
+void Connections::lose_root(int process) {
+  std::vector<uint64_t> contexts;
+  for (const auto& [context, connection] : connections_)
+    if (connection->root == process && !connection->over) contexts.push_back(context);
+  for (const uint64_t context : contexts) hear(News::lost, context);
+}
+
 void Connections::end_with(int process, int code) {
   ending_[process] = code;
   for (const auto& [context, connection] : connections_)
@@ -167,7 +176,8 @@ bool Connections::poll() {
         return engine::spans_jobs(context) &&
                static_cast<std::unordered_set<uint64_t>*>(contexts)->contains(context & ~uint64_t{1});
       },
-      [](void*, uint64_t peer) { return is_gone(static_cast<int>(peer)); }, &broken, MPI_ERR_PROC_ABORTED);
+      [](void*, uint64_t peer) { return is_gone(static_cast<int>(peer)); }, &broken,
+      p.survivor ? int{MPIX_ERR_PROC_FAILED} : int{MPI_ERR_PROC_ABORTED});
 }
 
 namespace {
@@ -285,7 +295,8 @@ Error part(Comm& comm) {
   }
   say_farewell(*connection, kFarewell);
   close_lifeline(*connection);
-  return gone && gone.mpi_class() != MPI_ERR_PROC_ABORTED ? std::move(gone) : Error();
+  const int why = gone ? gone.mpi_class() : int{MPI_SUCCESS};
+  return why == MPI_ERR_PROC_ABORTED || why == MPIX_ERR_PROC_FAILED ? Error() : std::move(gone);
 }
 
 void part_from_all() {

@@ -52,6 +52,8 @@ class Connections final : public engine::Poller {
   }
   // Of the connection with this context, which this process may not have heard of yet.
   void hear(News news, uint64_t context) TUTTI_ENGINE_OWNED;
+  // A rank of this job has failed: connections of which it was the root are lost, for nobody hears of the others.
+  void lose_root(int process) TUTTI_ENGINE_OWNED;
   // That process ends its job, and wants this one to end with it. The root of the connection does so when the other job
   // is gone: its launcher has said why by then. One that this job has started would end with it and say nothing.
   void end_with(int process, int code) TUTTI_ENGINE_OWNED;

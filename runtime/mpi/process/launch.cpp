@@ -22,6 +22,7 @@
 #include "base/os/spawn_words.hpp"
 #include "base/process_sets.hpp"
 #include "base/spawned.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/process/parent.hpp"
 
 extern char** environ;
@@ -97,6 +98,7 @@ std::vector<std::string> environment_for(const std::string& port) {
 
 Result<std::vector<std::string>> launcher_arguments(const std::vector<Command>& commands, const std::string& nodes) {
   std::vector<std::string> out;
+  if (process().survivor) out.emplace_back("--on-failure=continue");
   bool placed = false;
   // Those of the whole job: of several, the first that says something.
   const std::pair<const char*, const char*> whole[] = {

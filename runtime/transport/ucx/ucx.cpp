@@ -112,7 +112,7 @@ class UcxTransport final : public Ucx {
   bool may_end(int peer) const { return survives_ || (members_ && members_->is_foreign(peer)); }
   // Of one that does: the program hears of it, and nobody else has to.
   Error end_of_peer(int peer) const {
-    return Error(members_->is_foreign(peer) ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
+    return Error(members_->is_foreign(peer) && !survives_ ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
   }
   void suspect(ucp_ep_h broken, ucs_status_t status);
   void send_late() TUTTI_ENGINE_OWNED;
