@@ -16,7 +16,7 @@ _tutti_options="--app --bcast --bind-to --bind-to-core --bind-to-none --bind-to-
 --rankfile --ranks-per-node --report-bindings --report-pid --rmk --rsh --rtos --runtime-options --set --show
 --silent-abort --slot-list --spread-job --ssh --stdin --stop-in-init --stop-on-start --stress --tag-output --test-only
 --threads-per-core --time --timeout --timestamp-output --unset --use-hwthread-cpus --verbose --version --wdir
---with-ft"
+--with-ft --on-failure --enable-recovery --disable-auto-cleanup"
 
 _tutti_run() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
