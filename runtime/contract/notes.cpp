@@ -26,6 +26,7 @@ constexpr Words kWords[] = {
     {"", "", "", ""},
     {"", "", "", ""},
     {"", "", "", ""},
+    {"", "", "", ""},
     {"request", "requests", "never completed", "started"},
     {"persistent request", "persistent requests", "never freed", "made"},
     {"message", "messages", "sent and never received", "sent"},
@@ -37,6 +38,7 @@ constexpr Words kWords[] = {
     {"group", "groups", "never freed", "made"},
     {"window", "windows", "never freed", "made"},
     {"file", "files", "never closed", "opened"},
+    {"", "", "", ""},
 };
 
 // "MPI_Comm_dup at solver.c:42, in main()"
@@ -102,6 +104,8 @@ std::optional<std::string> own_line(const Note& note, const std::string& place) 
       return between_fences_line(note, place);
     case NoteKind::file_race:
       return file_race_line(note, place);
+    case NoteKind::window_race:
+      return "race: " + note.detail;
     default:
       return std::nullopt;
   }
@@ -143,7 +147,10 @@ void Notes::add(Note note) {
 }
 
 void Notes::add(NoteKind kind, uint16_t function, uint64_t caller, std::string detail) {
-  CodeAddress address = code_address(caller);
+  add(kind, function, code_address(caller), std::move(detail));
+}
+
+void Notes::add(NoteKind kind, uint16_t function, CodeAddress address, std::string detail) {
   std::ranges::replace_if(detail, [](char c) { return c == '\t' || c == '\n'; }, ' ');
   add({kind, function, std::move(address.module), address.offset, 1, std::move(detail), {}});
 }
@@ -187,8 +194,11 @@ void Notes::add_packed(std::string_view bytes, int rank) {
 }
 
 std::vector<std::string> Notes::lines() const {
+  const auto is_unseen = [](const Note& note) { return note.kind == NoteKind::unseen_order; };
+  const bool unseen = std::ranges::any_of(notes_, is_unseen);
   std::vector<const Note*> sorted;
-  for (const Note& note : notes_) sorted.push_back(&note);
+  for (const Note& note : notes_)
+    if (!is_unseen(note) && !(unseen && note.kind == NoteKind::window_race)) sorted.push_back(&note);
   std::ranges::stable_sort(sorted, [](const Note* a, const Note* b) {
     return a->kind != b->kind ? a->kind < b->kind : a->count > b->count;
   });

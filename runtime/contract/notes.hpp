@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/os/source_place.hpp"
+
 namespace tutti::contract {
 
 enum class NoteKind : uint8_t {
@@ -16,6 +18,7 @@ enum class NoteKind : uint8_t {
   undefined,       // one note for each detail, with the first place
   between_fences,  // a lock, one note a place
   file_race,       // two ranks that write the same bytes, one note a place
+  window_race,     // operations of two ranks on the same bytes of a window, one note for each two calls
   file_error,      // this and the others: one a kind
   request,
   persistent,  // a persistent request, active or not
@@ -28,6 +31,7 @@ enum class NoteKind : uint8_t {
   group,
   window,
   file,
+  unseen_order,  // has no line: while a rank has this note, window_race has none either
 };
 
 // So many of a kind, from one place.
@@ -45,6 +49,7 @@ class Notes {
  public:
   // By this process; alike ones are counted.
   void add(NoteKind kind, uint16_t function, uint64_t caller, std::string detail = "");
+  void add(NoteKind kind, uint16_t function, CodeAddress address, std::string detail);
   void add(const Notes& others);
 
   std::string packed() const;

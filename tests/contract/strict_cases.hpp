@@ -13,6 +13,7 @@ namespace strict {
 using Cases = std::map<std::string, std::function<void()>>;
 Cases thread_cases();  // strict_threads.cpp
 Cases file_cases();    // strict_files.cpp
+Cases window_cases();  // strict_windows.cpp
 
 inline int rank, size;  // of the process in MPI_COMM_WORLD
 inline int value = 7, into[64], two[2];

@@ -36,7 +36,7 @@ int level_of(const std::string& name) {
   if (name.rfind("single_", 0) == 0) return MPI_THREAD_SINGLE;
   if (name.rfind("funneled_", 0) == 0) return MPI_THREAD_FUNNELED;
   if (name.rfind("serialized_", 0) == 0) return MPI_THREAD_SERIALIZED;
-  return MPI_THREAD_MULTIPLE;
+  return window_cases().contains(name) ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
 }
 
 // clang-format off
@@ -534,6 +534,7 @@ int main(int argc, char** argv) {
   Cases cases = own_cases;
   cases.merge(thread_cases());
   cases.merge(file_cases());
+  cases.merge(window_cases());
   const auto at = cases.find(name);
   if (at == cases.end()) {
     std::fprintf(stderr, "no case %s\n", name.c_str());

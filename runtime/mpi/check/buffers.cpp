@@ -90,7 +90,7 @@ Error ask_for_memory(std::span<const BufferUse> uses) {
 uint32_t number_of_barrier(const coll::Call& call, const Comm& comm) {
   const bool is_one =
       call.kind == coll::Collective::barrier || (call.kind == coll::Collective::allreduce && call.out_count > 0);
-  if (!is_one) return 0;
+  if (!is_one || comm.is_inter()) return 0;  // between groups one waits for the other group's ranks alone
   constexpr uint64_t kNumbers = (1 << 20) - 1, kOdd = 0x9e3779b97f4a7c15;  // spreads communicators
   return static_cast<uint32_t>(1 + ((comm.context() * kOdd >> 20) + comm.hidden.next_serial) % kNumbers);
 }
@@ -156,6 +156,7 @@ Error TakenBuffers::take(std::span<const BufferUse> uses) {
 
 Error TakenBuffers::take(const coll::Call& call, const Comm& comm) {
   barrier_ = number_of_barrier(call, comm);
+  if (strict && barrier_) strict->comes();
   hearsay::may_tell(barrier_);
   return look_at(uses_of(call, comm));
 }
@@ -193,7 +194,10 @@ void StartedBuffers::give_to(Request& request) {
 }
 
 void TakenBuffers::drop() {
-  if (strict) strict->outstanding().drop(this);
+  if (strict) {
+    strict->outstanding().drop(this);
+    if (barrier_) strict->leaves(barrier_);
+  }
   hearsay::may_hear(barrier_);
 }
 

@@ -5,13 +5,16 @@
 #include <cstring>
 #include <vector>
 
+#include "base/flight.hpp"
 #include "base/log.hpp"
+#include "base/os/source_place.hpp"
 #include "boot/joining.hpp"
 #include "contract/checker.hpp"
 #include "contract/report.hpp"
 #include "engine/engine.hpp"
 #include "functions.hpp"
 #include "members/processes.hpp"
+#include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 
@@ -99,6 +102,28 @@ void Strict::tells_at_end(contract::NoteKind kind, CallSite place, std::string d
   known_.add(kind, place.function, place.caller, std::move(detail));
 }
 
+void Strict::tells_at_end(Unordered found) {
+  const Lock lock(others_mutex_);
+  unordered_.push_back(std::move(found));
+}
+
+// ---- what this process can know of others
+
+void Strict::leaves(uint32_t barrier) {
+  if (!hearsay::calls_that_may_hear) return;
+  calls_when_left_.store(hearsay::calls_that_may_hear(), std::memory_order_relaxed);
+  // Who has left before may have changed memory here already. In the order of is_updated() backwards, all in one order:
+  // whichever of the two is later, the other one's is seen.
+  left_.store(barrier);
+  if (updates_.load() != updates_when_come_.load(std::memory_order_relaxed)) left_.store(0);
+}
+
+uint32_t Strict::knows_nothing_since() const {
+  const uint32_t barrier = left_.load(std::memory_order_relaxed);
+  if (barrier == 0 || current.concurrent_calls) return 0;
+  return hearsay::calls_that_may_hear() == calls_when_left_.load(std::memory_order_relaxed) ? barrier : 0;
+}
+
 namespace {
 
 // What is so of the world and not of the program, which may well look at the code alone: whether a file is there, and
@@ -153,6 +178,14 @@ void Strict::note_others(contract::Notes& notes) {
     for (int i = 0; i < errors.count; ++i)
       notes.add(contract::NoteKind::file_error, errors.place.function, caller, errors.sentence);
   notes.add(known_);
+  for (const Unordered& each : unordered_) {
+    const auto& [one, other] = each.calls;
+    const std::vector<std::string> places = source_places(std::vector{one.address, other.address});
+    notes.add(contract::NoteKind::window_race, one.function, one.address,
+              fmt::format("{}: {} at {}, and {} at {}", each.sentence, flight::name_of_function(one.function),
+                          places[0], flight::name_of_function(other.function), places[1]));
+  }
+  if (orders_unseen_) notes.add(contract::NoteKind::unseen_order, 0, uint64_t{0});
 }
 
 // ---- messages

@@ -14,6 +14,7 @@
 
 #include "base/engine_owned.hpp"
 #include "base/mutex.hpp"
+#include "base/os/source_place.hpp"
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
 #include "mpi/check/steady.hpp"
@@ -86,7 +87,33 @@ class Strict final : public Watcher {
   // So has one with a request that wanted any source, and was posted at `place`.
   void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, CallSite place) TUTTI_ENGINE_OWNED;
 
+  // ---- what this process can know of others. Any thread.
+
+  // It comes to a call that no process leaves before all have come; it has left it, which has this number in all of them.
+  void comes() { updates_when_come_.store(updates_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+  void leaves(uint32_t barrier);
+  // Another one changes memory of a window here, by which it may tell the program something without a call.
+  void is_updated() {
+    updates_.fetch_add(1);
+    left_.store(0);
+  }
+  // That call, if it can have heard of nobody since then; 0: it may have.
+  uint32_t knows_nothing_since() const;
+  // Something may order the accesses of ranks without a call that tells of it.
+  void orders_unseen() { orders_unseen_.store(true, std::memory_order_relaxed); }
+
   // ---- what else is told at MPI_Finalize. Any thread.
+
+  // Operations of two ranks on a window that no call orders, and the calls.
+  struct Unordered {
+    struct Call {
+      uint16_t function = 0;
+      CodeAddress address;
+    };
+    std::string sentence;
+    Call calls[2];
+  };
+  void tells_at_end(Unordered found);
 
   // A note that is known already. `detail`: as contract::Notes wants it.
   void tells_at_end(contract::NoteKind kind, CallSite place, std::string detail = "");
@@ -150,6 +177,11 @@ class Strict final : public Watcher {
   std::map<uint64_t, ErrorsOfFile> file_errors_ TUTTI_GUARDED_BY(others_mutex_);
   std::atomic<bool> handles_errors_of_files_ = false;  // whoever sets a handler looks; orders nothing
   contract::Notes known_ TUTTI_GUARDED_BY(others_mutex_);
+  std::vector<Unordered> unordered_ TUTTI_GUARDED_BY(others_mutex_);
+  // Of a thread that reads what it has written itself: where several call MPI nothing is said. They order nothing.
+  std::atomic<uint32_t> left_ = 0;
+  std::atomic<uint64_t> calls_when_left_ = 0, updates_ = 0, updates_when_come_ = 0;
+  std::atomic<bool> orders_unseen_ = false;
 };
 
 // This thread is in a call that nobody can hear of before it has heard of all others that they are in it as well.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // That a call may tell other processes how far this one has come, or has heard how far others have: what orders their
-// accesses to memory of windows (check/knowledge.hpp). Nobody asks but in a program under ThreadSanitizer.
+// accesses to memory of windows (check/knowledge.hpp). Nobody asks but in a program under ThreadSanitizer, and
+// --check=strict how many calls could have heard.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,10 @@ namespace tutti::mpi::hearsay {
 // have come, a number that is the same in all; 0 of others.
 inline void (*tells)(uint32_t barrier) = nullptr;
 inline void (*hears)(uint32_t barrier) = nullptr;
+
+// How many calls this process has made by which it may have heard, whatever thread. nullptr: nobody counts. Written once,
+// before the program begins.
+inline uint64_t (*calls_that_may_hear)() = nullptr;
 
 // This thread is about to tell others, or may be.
 inline void may_tell(uint32_t barrier = 0) {

@@ -22,9 +22,10 @@ using rma::Interval;
 
 using rma::kAll;
 
-// Kinds of epochs, in the lowest bits of a mark; above them the parity of a fence's; above that the call.
+// Kinds of epochs, in the lowest bits of a mark; above them the parity of a fence's; above that the call, in 32 bits, and
+// the barrier since which the origin knows nothing.
 constexpr uint8_t kFence = 1, kStart = 2, kLock = 3, kKinds = 3, kParity = 4;
-constexpr int kSiteBits = 8;
+constexpr int kSiteBits = 8, kBarrierBits = 40;
 
 constexpr size_t kMostOwnUses = 256;
 
@@ -60,6 +61,7 @@ bool hint_is(const Window& window, std::string_view key, std::string_view value)
 Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(window.size())) {
   window.protocol->target().set_witness(*this);
   strict->add(*this);
+  strict->leaves(number_of_fence());  // nobody has left before all have come
 }
 
 Races::~Races() {
@@ -98,6 +100,13 @@ Error refuse_locks(const Window& win) {
 }
 
 // ---- what this rank starts
+
+uint32_t Races::number_of_fence() const {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // spreads windows
+  constexpr uint32_t kNumbers = (1 << 23) - 1;   // beyond those of communicators' barriers (check/buffers.cpp)
+  return kNumbers + 1 +
+         static_cast<uint32_t>(((window_.comm->context() * kOdd >> 20) + static_cast<uint64_t>(fences_)) % kNumbers);
+}
 
 uint8_t Races::fence_epoch() const {
   return static_cast<uint8_t>(kFence | (fences_ % 2 ? kParity : 0));
@@ -139,6 +148,7 @@ Races::Started Races::about_to(const Act& act, const rma::Target& target, const 
                     .site = announce(target.rank, here()),
                     .owner = request,
                     .grain = grain_of(act)};
+  if (started.access.epoch == kLock && !brings_data(act)) started.barrier = strict->knows_nothing_since();
   return started;
 }
 
@@ -162,7 +172,8 @@ Error Races::check(const Started& started) {
 void Races::record(const Started& started) {
   const Lock lock(mutex_);
   started_[static_cast<size_t>(started.rank)].add(started.bytes, started.access);
-  window_.protocol->origin().set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits);
+  window_.protocol->origin().set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits |
+                                      uint64_t{started.barrier} << kBarrierBits);
 }
 
 void Races::completed(int rank) {
@@ -196,9 +207,11 @@ void Races::fenced() {
   served_.drop([over = fence_epoch()](const Accesses::Access& access) { return access.epoch == over; });
   own_uses_.clear();
   ++fences_;
+  strict->leaves(number_of_fence());
 }
 
-void Races::locks() {
+void Races::locks(bool exclusive) {
+  if (exclusive) strict->orders_unseen();
   if (std::exchange(may_be_fenced_, false)) locked_ = here();
 }
 
@@ -206,6 +219,7 @@ void Races::promises(int assertion, bool post) {
   const Lock lock(mutex_);
   const bool no_put = assertion & MPI_MODE_NOPUT;
   if (!post) {
+    strict->comes();
     if (locked_.caller && !(assertion & MPI_MODE_NOPRECEDE))
       strict->tells_at_end(contract::NoteKind::between_fences, locked_);
     locked_ = {};
@@ -249,6 +263,23 @@ void Races::serves(int origin, uint64_t mark, const Act& act, const rma::TargetB
   if (const auto met = served_.conflict(bytes, access, false, alone))
     if (is_first(access, met->other.origin, met->other.site)) tell(access, finding_of(*met, access, window_.rank()));
   if (access.epoch != kLock || !brings_data(act)) served_.add(bytes, access);
+  if (const auto barrier = static_cast<uint32_t>(mark >> kBarrierBits)) meet_since_barrier(barrier, access, bytes);
+  if (origin != window_.rank() && !rma::is_read(act)) strict->is_updated();
+}
+
+// Neither origin can have heard of the other's operation before its own.
+void Races::meet_since_barrier(uint32_t barrier, const Accesses::Access& access, const std::vector<Interval>& bytes) {
+  if (std::exchange(barrier_, barrier) != barrier) since_barrier_ = {};
+  const bool alone = hint_is(window_, "accumulate_ops", "same_op");
+  const auto met = since_barrier_.conflict(bytes, access, false, alone);
+  since_barrier_.add(bytes, access);
+  if (!met || !is_first(access, met->other.origin, met->other.site)) return;
+  Race found =
+      finding_of(*met, access, window_.rank(), "under locks that they share, and no call of MPI orders the two");
+  Strict::Unordered told{.sentence = std::move(found.sentence), .calls = {}};
+  for (size_t i = 0; i < 2; ++i)
+    told.calls[i] = {found.places[i].site.function, std::move(found.places[i].site.address)};
+  strict->tells_at_end(std::move(told));
 }
 
 void Races::completes(int origin) {
@@ -371,11 +402,16 @@ Races::Place Races::place_of(int origin, const Accesses::Access& access) const {
 }
 
 Races::Race Races::finding_of(const Accesses::Met& met, const Accesses::Access& access, int target) const {
+  return finding_of(met, access, target,
+                    access.epoch == kLock ? "before either is known to be complete" : "in one epoch");
+}
+
+Races::Race Races::finding_of(const Accesses::Met& met, const Accesses::Access& access, int target,
+                              const char* when) const {
   const Accesses::Access *one = &met.other, *other = &access;
   const bool same = one->origin == other->origin;
   if (one->origin > other->origin) std::swap(one, other);
   const std::string first = verb_of(one->act), second = verb_of(other->act);
-  const char* const when = access.epoch == kLock ? "before either is known to be complete" : "in one epoch";
   const std::string who = same ? fmt::format("rank {} {} and then {}", one->origin, first, second)
                                : fmt::format("rank {} {} and rank {} {}", one->origin, first, other->origin, second);
   const char* const why =

@@ -6,9 +6,11 @@
 // - in an epoch of MPI_Win_fence, or of MPI_Win_post, all are concurrent until it ends, whenever they come;
 //   a receive of this rank into its memory is, too, unless it has told others anything since;
 // - under locks a put or an accumulate that has come is, until its origin has been told that it is complete;
-//   nothing is said of what only reads, for that is complete when its data are there.
-// So what is found under locks is a matter of time, and what is told is true at any time. Refuses to judge loads and
-// stores of the program, of which nobody tells.
+//   nothing is said of what only reads, for that is complete when its data are there. So what is found is a matter of
+//   time, and what is told is true at any time;
+// - under locks, too, those are of ranks that have left the same barrier last, and have made no call since then by which
+//   one could have heard of the other: whenever they come, a note at MPI_Finalize.
+// Refuses to judge loads and stores of the program, of which nobody tells.
 #pragma once
 
 #include <map>
@@ -43,6 +45,7 @@ class Races final : public rma::Witness, public Exposed {
     int rank = 0;
     std::vector<rma::Interval> bytes;
     rma::Accesses::Access access;
+    uint32_t barrier = 0;  // of an operation under a lock: Strict::knows_nothing_since()
   };
   Started about_to(const rma::Act& act, const rma::Target& target, const void* request) TUTTI_ENGINE_OWNED;
   Error check(const Started& started) TUTTI_ENGINE_OWNED;
@@ -58,8 +61,8 @@ class Races final : public rma::Witness, public Exposed {
 
   // MPI_Win_fence or MPI_Win_post is about to begin an epoch.
   void promises(int assertion, bool post) TUTTI_ENGINE_OWNED;
-  void locks() TUTTI_ENGINE_OWNED;   // MPI_Win_lock or MPI_Win_lock_all is about to begin one
-  void fenced() TUTTI_ENGINE_OWNED;  // one ends, and the next one begins
+  void locks(bool exclusive) TUTTI_ENGINE_OWNED;  // MPI_Win_lock or MPI_Win_lock_all is about to begin one
+  void fenced() TUTTI_ENGINE_OWNED;               // one ends, and the next one begins
   void exposed_no_more() TUTTI_ENGINE_OWNED;
   // What was found of this rank's operations, of their buffers, or of its memory, since the last time.
   Error take_finding() TUTTI_ENGINE_OWNED;
@@ -104,8 +107,13 @@ class Races final : public rma::Witness, public Exposed {
   std::string bytes_text(const rma::Interval& bytes, int rank) const;
   Race finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const
       TUTTI_REQUIRES(mutex_);
+  Race finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target,
+                  const char* when) const TUTTI_REQUIRES(mutex_);
   void tell(const rma::Accesses::Access& access, Race finding) TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
   bool is_first(const rma::Accesses::Access& one, int other, uint64_t call) TUTTI_REQUIRES(mutex_);
+  void meet_since_barrier(uint32_t barrier, const rma::Accesses::Access& access,
+                          const std::vector<rma::Interval>& bytes) TUTTI_REQUIRES(mutex_);
+  uint32_t number_of_fence() const;
   void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
       TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
   void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
@@ -117,10 +125,13 @@ class Races final : public rma::Witness, public Exposed {
   std::vector<rma::Accesses> started_
       TUTTI_GUARDED_BY(mutex_);                    // by target: those of this rank that may not be complete there
   rma::Accesses served_ TUTTI_GUARDED_BY(mutex_);  // those of all at this rank's memory
-  Error disturbed_;                                // an origin buffer was; the first since the last time
-  bool may_be_fenced_ = false;                     // behind a fence that may begin an epoch
-  CallSite locked_;                                // the first lock since then
-  int fences_ = 0;                                 // their parity: others are at most one ahead
+  // Those under locks of ranks that knew of nothing since this barrier, over or not.
+  uint32_t barrier_ TUTTI_GUARDED_BY(mutex_) = 0;
+  rma::Accesses since_barrier_ TUTTI_GUARDED_BY(mutex_);
+  Error disturbed_;                                           // an origin buffer was; the first since the last time
+  bool may_be_fenced_ = false;                                // behind a fence that may begin an epoch
+  CallSite locked_;                                           // the first lock since then
+  int fences_ = 0;                                            // their parity: others are at most one ahead
   bool no_put_[2] TUTTI_GUARDED_BY(mutex_) = {false, false};  // MPI_MODE_NOPUT, by that parity
   bool posted_no_put_ TUTTI_GUARDED_BY(mutex_) = false;
   std::vector<OwnUse> own_uses_ TUTTI_GUARDED_BY(mutex_);

@@ -182,6 +182,8 @@ Error untrue_promise(const std::vector<Offer>& offers) {
 // One exchange on the communicator that it is made of, where a mismatch is found: who is through
 // may go on, for what comes early for the window waits (rma::Service).
 Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Part mine, bool* apart) {
+  if (strict) [[unlikely]]
+    strict->comes();
   const Offer offer{offer_context(comm, comm.rank() == 0), mine, apart && *apart, says(info, "same_size"),
                     says(info, "same_disp_unit")};
   std::vector<Offer> offers(static_cast<size_t>(comm.size()));

@@ -7,6 +7,7 @@
 
 #include "engine/context.hpp"
 #include "functions.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/sharing.hpp"
 #include "mpi/object/current.hpp"
@@ -40,6 +41,8 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
   void* const base = window.node->mine();
   *win = open_window(window, base);
   *static_cast<void**>(baseptr) = base;
+  if (strict) [[unlikely]]
+    strict->orders_unseen();
   return {};
 }
 
@@ -47,6 +50,8 @@ Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit
   if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC)
     return failure(MPI_ERR_RMA_FLAVOR,
                    "a window of MPI_Win_create_dynamic has no memory of its own to share (argument win)");
+  if (strict) [[unlikely]]
+    strict->orders_unseen();
   void*& base = *static_cast<void**>(baseptr);
   if (rank == MPI_PROC_NULL) {  // the first that has any
     rank = 0;

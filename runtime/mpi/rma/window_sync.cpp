@@ -384,7 +384,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
     if (Error e = refuse_locks(win)) return e;
   if (Error e = epochs.check_lock(rank)) return e;
   if (win.races) [[unlikely]]
-    win.races->locks();
+    win.races->locks(lock_type == MPI_LOCK_EXCLUSIVE);
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
@@ -423,7 +423,7 @@ Error win_lock_all(int assertion, Window& win) {
     if (Error e = refuse_locks(win)) return e;
   if (Error e = epochs.check_lock_all()) return e;
   if (win.races) [[unlikely]]
-    win.races->locks();
+    win.races->locks(false);
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock_all(checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
