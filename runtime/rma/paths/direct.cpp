@@ -264,23 +264,29 @@ void DirectPath::stop_waiting_for_turns() {
 }
 
 // Each that enters to share may let the next one in: in the order of their tickets they do so one pass after the other.
+// They hear of it last: what has waited for the lock may give it up, so that they are here no more.
 bool DirectPath::poll() {
   TicketLock& lock = words_.lock(me());
-  bool moved = false;
+  std::vector<int> entered;
   for (auto& [rank, asked] : elsewhere_) {
     if (asked.held || !lock.is_turn(asked.ticket)) continue;
     lock.enter(asked.ticket);
-    asked.held = moved = true;
+    asked.held = true;
     if (!asked.ticket.exclusive) ring_next(me());
-    engine_.note_event();
-    target_.grants(rank);
-    if (--waiting_elsewhere_ > 0) continue;
+    entered.push_back(rank);
+  }
+  waiting_elsewhere_ -= static_cast<int>(entered.size());
+  if (waiting_elsewhere_ == 0) {
     engine_.remove_poller(*this);
     engine_.remove_pending();
-    return true;
   }
+  for (const int rank : entered) {
+    engine_.note_event();
+    target_.grants(rank);
+  }
+  if (waiting_elsewhere_ == 0) return true;
   if (const uint32_t left = lock.left(); std::exchange(left_seen_, left) != left) target_.lock_has_moved();
-  return moved;
+  return !entered.empty();
 }
 
 }  // namespace tutti::rma
