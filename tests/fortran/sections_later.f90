@@ -527,6 +527,8 @@ contains
     integer, intent(in) :: way
     type(MPI_Win), intent(in) :: win
     type(MPI_Group), intent(in) :: everybody
+    ! A lock waits for nobody who still looks at what the operation before has left in its memory.
+    if (way > 2) call MPI_Barrier(MPI_COMM_WORLD)
     select case (way)
     case (1); call MPI_Win_fence(0, win)
     case (2)

@@ -150,10 +150,11 @@ void settle_lazy_lock() TUTTI_ENGINE_OWNED {
       [&](Condition& needs) TUTTI_ENGINE_OWNED { window->add_needs(needs); });
 }
 
-// Whether the call may return before it is its turn. Who looks on at what comes in which order wants to know when it has
-// the lock.
+// Whether the call may return before it is its turn. A lock of memory that this process comes to itself protects what it
+// loads and stores there, also where operations go by messages; and who looks on at what comes in which order wants to know
+// when it has the lock.
 bool may_be_lazy(const Window& window, int rank) {
-  return window.protocol->can_lock_lazily(rank) && !strict && !window.races && !seen(window);
+  return window.protocol->can_lock_lazily(rank) && !window.node && !strict && !window.races && !seen(window);
 }
 
 void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
