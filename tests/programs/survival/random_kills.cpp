@@ -91,11 +91,24 @@ bool nonblocking(MPI_Comm comm, int length) {
   return well;
 }
 
+// True: it has gone well everywhere, and all say the same.
+bool agreed(MPI_Comm comm, bool well) {
+  int flag = well;
+  const int code = MPIX_Comm_agree(comm, &flag);
+  if (check::error_class(code) == MPIX_ERR_REVOKED) check::fail(__FILE__, __LINE__, "an agreement was revoked");
+  return good(code, "agree") && flag;
+}
+
 bool communicators(MPI_Comm comm, int) {
   MPI_Comm made = MPI_COMM_NULL;
   int mine = 0;
   OK(MPI_Comm_rank(comm, &mine));
-  if (!good(MPI_Comm_split(comm, mine % 2, mine, &made), "split")) return false;
+  const bool is_made = good(MPI_Comm_split(comm, mine % 2, mine, &made), "split");
+  // Where one rank has an error others may have the communicator, and would wait in it for that one, who lives.
+  if (!agreed(comm, is_made)) {
+    if (is_made) OK(MPI_Comm_free(&made));
+    return false;
+  }
   int half = 0, sum = 0, one = 1;
   OK(MPI_Comm_size(made, &half));
   const bool well = good(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made), "allreduce of a half");
@@ -117,14 +130,6 @@ bool everybody(MPI_Comm comm, int length) {
 
 bool (*const kOperations[])(MPI_Comm, int) = {allreduce, bcast, ring, nonblocking, communicators, everybody};
 constexpr int kLengths[] = {1, 100, 5000, 100'000, 1'000'000};
-
-// True: it has gone well everywhere, and all say the same.
-bool agreed(MPI_Comm comm, bool well) {
-  int flag = well;
-  const int code = MPIX_Comm_agree(comm, &flag);
-  if (check::error_class(code) == MPIX_ERR_REVOKED) check::fail(__FILE__, __LINE__, "an agreement was revoked");
-  return good(code, "agree") && flag;
-}
 
 // Until all of the new communicator say that they have it.
 MPI_Comm without_failed(MPI_Comm comm, int step, int* latest) {
