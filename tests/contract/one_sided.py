@@ -63,7 +63,7 @@ STRICT = [
 # And of those that are always told.
 ALWAYS = [
     ("post_locked", "MPI_Win_post: rank [012] holds a lock on this rank's memory", []),
-    ("lock_exposed", "MPI_Win_lock: rank 0 of the window has exposed its memory by MPI_Win_post", ["LINE(lock_exposed)"]),
+    ("lock_exposed", "lock: rank 0 of the window has exposed its memory by MPI_Win_post", ["LINE(lock_exposed)"]),
     ("start_unchecked", "MPI_Win_start: MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank", []),
 ]
 

@@ -7,6 +7,7 @@
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "engine/engine.hpp"
 #include "mpi/check/knowledge.hpp"
 #include "mpi/check/known_memory.hpp"
 #include "mpi/check/race_detector.hpp"
@@ -155,7 +156,12 @@ Error TakenBuffers::take(std::span<const BufferUse> uses) {
 }
 
 Error TakenBuffers::take(const coll::Call& call, const Comm& comm) {
-  barrier_ = number_of_barrier(call, comm);
+  if (current.concurrent_calls) {
+    const engine::Engine::Guard own(comm.engine());  // another thread's call may take the next number
+    barrier_ = number_of_barrier(call, comm);
+  } else {
+    barrier_ = number_of_barrier(call, comm);
+  }
   if (strict && barrier_) strict->comes();
   hearsay::may_tell(barrier_);
   return look_at(uses_of(call, comm));

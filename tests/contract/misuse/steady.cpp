@@ -213,10 +213,14 @@ void steady(Judge& judge, int rank, int size) {
   arrays_changed(judge);
   origins_written(judge);
   partitions_written(judge);
+#ifndef __SANITIZE_THREAD__  // which sees this race, too
   Scratch scratch;
   std::vector<Text> own;
   for (int r = 0; r < size; ++r) own.push_back(scratch.file("steady-" + std::to_string(r)));
   written_to_file(judge, own[static_cast<size_t>(rank)]);
+#else
+  (void)&written_to_file, (void)rank, (void)size;
+#endif
 }
 
 }  // namespace misuse
