@@ -16,7 +16,7 @@ int plan_command(const std::vector<std::string>& arguments) {
   for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execv(program.c_str(), words.data());
-  say(Level::error, "{} cannot be run: {}; it comes with the library", program, std::strerror(errno));
+  say(Level::error, "{} cannot be run: {}; it is part of the installation", program, std::strerror(errno));
   return 1;
 }
 

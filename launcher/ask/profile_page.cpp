@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/bytes_text.hpp"
 #include "base/os/source_place.hpp"
 #include "base/printable.hpp"
 #include "launcher/ask/profile_sums.hpp"
@@ -25,12 +26,6 @@ double seconds(int64_t nanoseconds) {
 }
 double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
-}
-std::string bytes_text(double bytes) {
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, units[unit]);
 }
 std::string span_text(double nanoseconds) {
   if (nanoseconds >= 1e9) return fmt::format("{:.2f} s", nanoseconds / 1e9);

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes_text.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
@@ -31,7 +32,6 @@ namespace {
 
 using coll::Collective;
 using coll::Selection;
-using model::bytes_text;
 using model::Moment;
 using model::time_text;
 
@@ -196,7 +196,7 @@ class Call {
 
 std::string call_text(const Question& question) {
   std::string text(coll::name_of(question.ask.kind));
-  if (question.ask.kind != Collective::barrier) text += " of " + bytes_text(question.ask.bytes);
+  if (question.ask.kind != Collective::barrier) text += " of " + bytes_text(static_cast<double>(question.ask.bytes));
   text += fmt::format(" on {} rank{}", question.job.ranks, question.job.ranks == 1 ? "" : "s");
   if (question.job.nodes() > 1) text += fmt::format(", {} nodes of {}", question.job.nodes(), question.job.node_ranks);
   return text;
@@ -235,7 +235,7 @@ void print_outcome(const Question& question, const model::Outcome& outcome) {
   }
   if (question.job.nodes() > 1 && outcome.whole)
     fmt::print("a node sends {} message{}, {}\n", outcome.card_messages, outcome.card_messages == 1 ? "" : "s",
-               bytes_text(outcome.card_bytes));
+               bytes_text(static_cast<double>(outcome.card_bytes)));
 }
 
 bool write_picture(const Question& question, const std::string& algorithm, std::vector<Moment> moments) {
@@ -329,7 +329,8 @@ int show(const Question& question) {
           : model::simulate({}, question.job, question.ask, *rules, record);
   print_outcome(question, outcome);
   fmt::print("longest plan: {} step{}, {}; scratch {}\n", outcome.steps, outcome.steps == 1 ? "" : "s",
-             bytes_text(outcome.plan_bytes), bytes_text(outcome.scratch_bytes));
+             bytes_text(static_cast<double>(outcome.plan_bytes)),
+             bytes_text(static_cast<double>(outcome.scratch_bytes)));
   const bool drawn = question.svg.empty() || write_picture(question, std::string(algorithm.name), moments);
   print_steps(plan, question, moments);
   return drawn ? 0 : 1;
@@ -367,7 +368,8 @@ int compare(const Question& question) {
     else
       fmt::print("{:<24} {:>10.2f} {:>7} {:>9} {:>10} {:>10}\n", name, row.outcome.seconds * 1e6,
                  least > 0 ? fmt::format("{:.2f}", row.outcome.seconds / least) : "", row.outcome.steps,
-                 bytes_text(row.outcome.plan_bytes), bytes_text(row.outcome.scratch_bytes));
+                 bytes_text(static_cast<double>(row.outcome.plan_bytes)),
+                 bytes_text(static_cast<double>(row.outcome.scratch_bytes)));
   }
   return 0;
 }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/bytes_text.hpp"
+
 namespace tutti::model {
 namespace {
 
@@ -58,7 +60,7 @@ std::string in_words(const Moment& moment) {
   constexpr std::string_view kNames[] = {"send", "receive", "reduce",  "copy",  "show",  "expect", "take",
                                          "join", "claim",   "publish", "await", "leave", "linger"};
   std::string text(kNames[static_cast<size_t>(moment.kind)]);
-  if (moment.bytes > 0) text += " " + bytes_text(moment.bytes);
+  if (moment.bytes > 0) text += " " + bytes_text(static_cast<double>(moment.bytes));
   if (moment.kind == Kind::send) text += fmt::format(" to {}", moment.peer);
   if (moment.kind == Kind::recv) text += fmt::format(" from {}", moment.peer);
   return fmt::format("rank {}, step {}: {}, {} to {}", moment.rank, moment.step, text, time_text(moment.from),
@@ -129,15 +131,6 @@ class Page {
 };
 
 }  // namespace
-
-std::string bytes_text(int64_t bytes) {
-  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return value == std::floor(value) ? fmt::format("{:.0f} {}", value, kUnits[unit])
-                                    : fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
 
 std::string time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.2f} s", seconds);

@@ -17,8 +17,7 @@ inline constexpr size_t kMostStepsDrawn = 50'000;
 // A page of SVG. `moments`: of all ranks of the job, in any order. `title`: what stands above it.
 std::string drawing_of(const Job& job, std::vector<Moment> moments, const std::string& title);
 
-// Bytes and seconds as people read them: "64 KiB", "1.5 us".
-std::string bytes_text(int64_t bytes);
+// Seconds as people read them: "1.50 us".
 std::string time_text(double seconds);
 
 }  // namespace tutti::model
