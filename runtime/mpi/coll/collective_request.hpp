@@ -41,6 +41,12 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
 
   // `home`: where the execution goes when it is over.
   void start(std::unique_ptr<exec::Execution> execution, Repeated::Home home = {}) TUTTI_ENGINE_OWNED;
+  // In place of start(): it is complete, and has failed.
+  void fail(Error why) TUTTI_ENGINE_OWNED {
+    failed_ = std::move(why);
+    begin();
+    finish(false);
+  }
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override;
   Error cancel() override TUTTI_ENGINE_OWNED;
@@ -58,7 +64,7 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
   Repeated::Home home_;
   const std::shared_ptr<exec::Kept> persistent_;  // before the execution, which refers to what holds it
   std::unique_ptr<exec::Execution> execution_;
-  Error failed_;  // of New::then
+  Error failed_;  // of New::then, or for which it was not started
   const std::unique_ptr<New> new_;
 };
 

@@ -16,6 +16,7 @@
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_request.hpp"
 #include "mpi/coll/collective_signature.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/object/inventory.hpp"
 
 namespace tutti::mpi {
@@ -60,6 +61,12 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   // Given back before the engine is: the operation may end from then on (Request::finish).
   const engine::Engine::Guard own(*comm.hidden.engine);
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
+  if (comm.hidden.harm) [[unlikely]] {  // to start is local: whoever completes it hears of the failure
+    made->retain();
+    *request = inventory::hand_out<Request>(*made);
+    made->fail(refusal(comm.hidden));
+    return {};
+  }
   Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   (*execution)->binding().own_types();

@@ -221,7 +221,8 @@ void Survivor::judge_posted() {
   }
 }
 
-std::vector<int> Survivor::failed(const Comm& comm) const {
+std::vector<int> Survivor::failed(const Comm& comm) {
+  poll();  // an error that has been told may be of one whom no pass of the engine has found yet
   const Lock lock(mutex_);
   const auto at = members_.find(comm.context());
   return at == members_.end() ? std::vector<int>() : at->second.failed;
@@ -236,6 +237,7 @@ std::vector<int> Survivor::acknowledged(const Comm& comm) const {
 }
 
 int Survivor::acknowledge(const Comm& comm, int count) {
+  poll();
   bool all = false;
   size_t acknowledged = 0;
   {
@@ -353,7 +355,8 @@ void Survivor::end_members(const Comm& comm, int code, const std::string& why) {
 
 // ---- agreeing
 
-survival::Contribution Survivor::contribution(const Comm& comm) const {
+survival::Contribution Survivor::contribution(const Comm& comm) {
+  poll();
   const int size = comm.hidden.size();
   survival::Contribution out{.acknowledged = survival::Ranks(size), .failed = survival::Ranks(size)};
   const Lock lock(mutex_);

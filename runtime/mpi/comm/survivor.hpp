@@ -53,7 +53,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   // ---- what programs ask
 
   // Members of either group, in the order in which their failures became known here.
-  std::vector<int> failed(const Comm& comm) const;
+  std::vector<int> failed(const Comm& comm) TUTTI_ENGINE_OWNED;
   std::vector<int> acknowledged(const Comm& comm) const;
   // The first so many of them; how many are acknowledged then.
   int acknowledge(const Comm& comm, int count) TUTTI_ENGINE_OWNED;
@@ -72,7 +72,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   // ---- agreements (survival/agreement.hpp)
 
   // What this rank knows of the members, beside which it contributes a flag and a word.
-  survival::Contribution contribution(const Comm& comm) const;
+  survival::Contribution contribution(const Comm& comm) TUTTI_ENGINE_OWNED;
   // The communicator's next one: all who live call it, in one order. `then` hears of the decision, perhaps at once.
   using Then = std::function<void(const survival::Decision&)>;
   void agree(const Comm& comm, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;

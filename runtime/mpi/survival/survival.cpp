@@ -41,7 +41,14 @@ Arguments conjunction(const int* mine, int* all) {
 }  // namespace
 
 Error comm_get_failed(Comm& comm, MPI_Group* failedgrp) {
-  *failedgrp = survivor(comm) ? group_of(comm, survivor(comm)->failed(comm)) : MPI_GROUP_EMPTY;
+  *failedgrp = MPI_GROUP_EMPTY;
+  if (!survivor(comm)) return {};
+  std::vector<int> failed;
+  {
+    const engine::Engine::Guard own(comm.engine());
+    failed = survivor(comm)->failed(comm);
+  }
+  *failedgrp = group_of(comm, failed);
   return {};
 }
 
@@ -111,15 +118,14 @@ MPI_Request start_agreeing(Comm& comm, survival::Contribution mine, Agreeing::Th
   return handle;
 }
 
-Error agree(Comm& comm, survival::Contribution mine, Agreeing::Then then) {
+Error agree(Comm& comm, survival::Contribution mine, Agreeing::Then then) TUTTI_ENGINE_OWNED {
   const auto made = Ref<Agreeing>::adopt(new Agreeing(comm, std::move(then)));
-  const engine::Engine::Guard own(comm.engine());
   made->start(std::move(mine));
   comm.engine().wait_until([&] { return made->is_complete(); });
   return made->error();
 }
 
-survival::Contribution contribution(const Comm& comm, int flag) {
+survival::Contribution contribution(const Comm& comm, int flag) TUTTI_ENGINE_OWNED {
   survival::Contribution mine = survivor(comm)->contribution(comm);
   mine.flag = static_cast<uint32_t>(flag);
   return mine;
@@ -173,7 +179,10 @@ Agreeing::Then give_shrunk(Comm& comm, uint64_t offered, MPI_Comm* newcomm) {
 }  // namespace
 
 Error comm_agree(Comm& comm, int* flag) {
-  if (survivor(comm)) return agree(comm, contribution(comm, *flag), give_flag(comm, flag));
+  if (survivor(comm)) {
+    const engine::Engine::Guard own(comm.engine());
+    return agree(comm, contribution(comm, *flag), give_flag(comm, flag));
+  }
   const int mine = *flag;
   return run(conjunction(&mine, flag), comm);
 }
@@ -199,9 +208,10 @@ Error comm_iagree(Comm& comm, int* flag, MPI_Request* request) {
 
 Error comm_shrink(Comm& comm, MPI_Comm* newcomm) {
   if (survivor(comm)) {
+    const uint64_t offered = offer_context(comm, true);
+    const engine::Engine::Guard own(comm.engine());
     survival::Contribution mine = survivor(comm)->contribution(comm);
-    mine.word = offer_context(comm, true);
-    const uint64_t offered = mine.word;
+    mine.word = offered;
     return agree(comm, std::move(mine), give_shrunk(comm, offered, newcomm));
   }
   Result<uint64_t> context = agree_on_context(comm, contract::word_of(Function::Comm_dup));
@@ -215,11 +225,11 @@ Error comm_shrink(Comm& comm, MPI_Comm* newcomm) {
 
 Error comm_ishrink(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   if (survivor(comm)) {
-    survival::Contribution mine = survivor(comm)->contribution(comm);
-    mine.word = offer_context(comm, true);
-    const uint64_t offered = mine.word;
+    const uint64_t offered = offer_context(comm, true);
     *newcomm = MPI_COMM_NULL;
     const engine::Engine::Guard own(comm.engine());
+    survival::Contribution mine = survivor(comm)->contribution(comm);
+    mine.word = offered;
     *request = start_agreeing(comm, std::move(mine), give_shrunk(comm, offered, newcomm));
     return {};
   }

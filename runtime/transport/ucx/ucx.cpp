@@ -110,8 +110,10 @@ class UcxTransport final : public Ucx {
   bool is_too_early_for(int peer) const;
   // Before this process does.
   bool may_end(int peer) const { return survives_ || (members_ && members_->is_foreign(peer)); }
-  // Of one that does: the program hears of it, and nobody else has to.
+  // Of one that does: the program hears of it, and nobody else has to. An error that names no failure but is one comes
+  // behind the report of it: who has heard of the error can ask who has failed.
   Error end_of_peer(int peer) const {
+    if (survives_) members_->report(peer, members::State::failed, "cannot be reached any more");
     return Error(members_->is_foreign(peer) && !survives_ ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
   }
   void suspect(ucp_ep_h broken, ucs_status_t status);
@@ -307,6 +309,7 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   ucp_ep_h ep = nullptr;
   const StartsOwnThreads of_ucx;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
+  if (status != UCS_OK && may_end(peer)) return end_of_peer(peer);
   if (status != UCS_OK)
     return failure(
         MPI_ERR_OTHER,
@@ -349,7 +352,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   if (is_too_early_for(peer)) [[unlikely]]
     return late_.push_back({.peer = peer, .outgoing = &outgoing, .notice = {}});
   Result<ucp_ep_h> ep = endpoint(peer);
-  if (!ep) return outgoing.sent(outgoing, may_end(peer) ? end_of_peer(peer) : std::move(ep).error());
+  if (!ep) return outgoing.sent(outgoing, std::move(ep).error());
 
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;

@@ -38,6 +38,15 @@ MPI_Comm shrunk(MPI_Comm comm, int expected) {
   return made;
 }
 
+int failed_members(MPI_Comm comm) {
+  MPI_Group failed;
+  int count = 0;
+  OK(MPIX_Comm_get_failed(comm, &failed));
+  OK(MPI_Group_size(failed, &count));
+  if (count > 0) OK(MPI_Group_free(&failed));
+  return count;
+}
+
 // ---- messages
 
 // Everybody waits in another way, begun before the failure or after it; nobody's success depends on that.
@@ -281,11 +290,19 @@ MPI_Comm collectives(MPI_Comm comm) {
   OK(MPI_Wait(&persistent, MPI_STATUS_IGNORE));
   dying::fails(comm, all.victim());
   std::vector<MPI_Request> requests(own.size(), MPI_REQUEST_NULL);
-  for (size_t i = 0; i < own.size(); ++i) fails_or_not(kBegins[i](data, own[i], &requests[i]));
-  for (MPI_Request& each : requests)
-    if (each != MPI_REQUEST_NULL) fails_or_not(MPI_Wait(&each, MPI_STATUS_IGNORE));
+  // To start is local, before the failure is known and after it.
+  for (size_t i = 0; i < own.size(); ++i) OK(kBegins[i](data, own[i], &requests[i]));
+  for (MPI_Request& each : requests) fails_or_not(MPI_Wait(&each, MPI_STATUS_IGNORE));
   for (size_t i = 0; i < blocking.size(); ++i) fails_or_not(kRuns[i](data, blocking[i]));
-  for (MPI_Comm each : blocking) FAILS(MPI_Barrier(each), MPIX_ERR_PROC_FAILED);
+  for (MPI_Comm each : blocking) {
+    FAILS(MPI_Barrier(each), MPIX_ERR_PROC_FAILED);
+    CHECK_EQ(failed_members(each), 1);  // whoever has heard of an error knows of whom
+  }
+  for (size_t i = 0; i < own.size(); ++i) {
+    OK(kBegins[i](data, own[i], &requests[i]));
+    CHECK(requests[i] != MPI_REQUEST_NULL);
+    FAILS(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+  }
   fails_or_not(MPI_Neighbor_allgather(data.out.data(), 1, MPI_INT, data.in.data(), 1, MPI_INT, grid));
   const int begun = MPI_Start(&persistent);
   fails_or_not(begun);
