@@ -113,7 +113,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   transport::Header failure_of(int process) const;
   void take_failure(const transport::Header& header) TUTTI_ENGINE_OWNED;
   void take_revocation(uint64_t context) TUTTI_ENGINE_OWNED;
-  Talks& talks_of(uint64_t context, const Comm* comm);
+  Talks& talks_of(uint64_t context, const Comm* comm) TUTTI_ENGINE_OWNED;
   Round& round_of(Talks& talks, uint32_t serial);
   void hear(Talks& talks, const transport::Header& header, std::string_view text) TUTTI_ENGINE_OWNED;
   void go_on(uint64_t context, Talks& talks, uint32_t serial) TUTTI_ENGINE_OWNED;
