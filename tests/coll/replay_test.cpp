@@ -150,7 +150,7 @@ TEST_P(Replay, EverySizeUpTo65) {
 }
 
 TEST_P(Replay, SomeLargerSizes) {
-  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
+  if (most_ranks() < 34) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
   for (const int size : {100, 128, 255})
     for (const Algorithm& algorithm : algorithms(kind()))
       for (const bool commutative : {true, false}) {
@@ -161,7 +161,7 @@ TEST_P(Replay, SomeLargerSizes) {
 
 // Where a call has few steps and few cells, also thousands of ranks.
 TEST_P(Replay, Thousands) {
-  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
+  if (most_ranks() < 34) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
   const bool square = kind() >= Collective::allgather && kind() <= Collective::alltoallw;
   if ((square && kind() > Collective::allgatherv) || scatters(kind()))
     GTEST_SKIP() << "as many cells as the square of the ranks, several times";
@@ -180,7 +180,7 @@ TEST_P(Replay, Thousands) {
 // Nodes with more ranks than a cache has lines to spare, and hundreds of them: equal nodes, a last one that is not full,
 // ranks dealt out in turn.
 TEST(ReplayNodes, ManyRanksANode) {
-  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
+  if (most_ranks() < 34) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
   struct Layout {
     int size, node_ranks;
     bool in_turn;
