@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening: settings become a transport, an engine and a checker. Collective over the job.
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string_view>
+#include <thread>
 
 #include "base/config.hpp"
 #include "base/flight.hpp"
@@ -39,6 +41,9 @@
 namespace tutti::mpi::env {
 
 namespace {
+
+// From the end of a process until its launcher has told the others of the job, also on a machine that is busy.
+constexpr std::chrono::seconds kToHearOfAnEnd{1};
 
 // A rank whose node has more ranks than cores gives its core away sooner.
 engine::Waiting waiting_of(const Config& config, const boot::JobInfo& job) {
@@ -79,6 +84,8 @@ transport::RouterOptions transport_options(const Config& config, const boot::Job
           .survives = survives_failures(config),
           .no_way =
               [](int peer, const Error& why) {
+                // One that has ended cannot be reached either. Its launcher tells why, and ends this process meanwhile.
+                std::this_thread::sleep_for(kToHearOfAnEnd);
                 const std::vector<int>& near = process().job->view().node_ranks;
                 process().job->abort(
                     1, fmt::format("a message to rank {}{} cannot leave: {}", peer,
