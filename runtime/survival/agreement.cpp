@@ -27,6 +27,12 @@ class Reader {
     take(&value, sizeof value);
     return value;
   }
+  // A bool of another value is none.
+  bool flag() {
+    const auto value = get<uint8_t>();
+    good_ = good_ && value <= 1;
+    return value != 0;
+  }
   Ranks ranks() {
     Ranks out(size_);
     take(out.words().data(), out.words().size_bytes());
@@ -76,12 +82,12 @@ std::optional<Message> Message::read(std::string_view from, int size) {
     out.contribution.acknowledged = reader.ranks();
     out.contribution.failed = reader.ranks();
   }
-  if (reader.get<bool>()) {
+  if (reader.flag()) {
     Decision& decision = out.decision.emplace();
     for (uint64_t& flag : decision.flags) flag = reader.get<uint64_t>();
     decision.contributors = reader.ranks();
     decision.failed = reader.ranks();
-    decision.unacknowledged = reader.get<bool>();
+    decision.unacknowledged = reader.flag();
     decision.word = reader.get<uint64_t>();
     decision.settled = reader.get<uint32_t>();
   }
