@@ -90,13 +90,19 @@ std::unordered_map<uint64_t, Survivor::Members>::const_iterator Survivor::find(u
 // ---- who has failed
 
 bool Survivor::poll() {
-  members::Processes& all = *process_.processes;
-  if (all.changes() == read_) [[likely]]
+  if (heard_.empty() && process_.processes->changes() == read_) [[likely]]
     return false;
-  const std::vector<members::Change> changes = all.changes_since(read_);
+  const bool any = hear_all();
+  return take_changes() || any;
+}
+
+// What one who has failed had sent before is heard first: who has contributed to an agreement is no more left out.
+bool Survivor::take_changes() {
+  const std::vector<members::Change> changes = process_.processes->changes_since(read_);
   read_ += changes.size();
+  if (changes.empty()) return false;
   process_.transport->take_changes();
-  bool any = false;
+  bool any = hear_all();
   for (const members::Change& change : changes) {
     if (change.state != members::State::failed) continue;
     lose(change.process);
@@ -119,7 +125,7 @@ transport::Header Survivor::failure_of(int process) const {
 void Survivor::take_failure(const transport::Header& header) {
   const int process = process_.processes->find({header.ticket, static_cast<int32_t>(header.serial)});
   if (process >= 0) process_.processes->report(process, members::State::failed, "has failed, as its job says");
-  poll();
+  take_changes();
 }
 
 void Survivor::lose(int process) {
@@ -378,7 +384,7 @@ Survivor::Talks& Survivor::talks_of(uint64_t context, const Comm* comm) {
   const int size = comm->hidden.size();
   talks.shape = {
       .size = size, .rank = comm->hidden.rank, .first_side = comm->hidden.sides ? comm->hidden.sides.first : size};
-  for (const auto& [header, text] : std::exchange(talks.early, {})) hear(talks, header, text);
+  for (const auto& [header, text] : std::exchange(talks.early, {})) receive(talks, header, text);
   return talks;
 }
 
@@ -410,11 +416,26 @@ void Survivor::agree(const Comm& comm, survival::Contribution mine, Then then) {
   go_on(context, talks, serial);
 }
 
+// It is handed over while a transport takes it out of its ring, and what follows from it (a failure, an end of operations)
+// changes that transport.
 void Survivor::handle(const transport::Header& header, const std::byte* data) {
+  heard_.push_back({header, std::string(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes))});
+}
+
+bool Survivor::hear_all() {
+  const bool any = !heard_.empty();
+  while (!heard_.empty()) {
+    const auto [header, text] = std::move(heard_.front());
+    heard_.pop_front();
+    hear(header, text);
+  }
+  return any;
+}
+
+void Survivor::hear(const transport::Header& header, const std::string& text) {
   if (header.tag == kRevocation) return take_revocation(header.ticket);
   if (header.tag == kFailure) return take_failure(header);
   if (header.tag == kEnd) end_here(static_cast<int>(header.ticket));
-  const std::string text(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes));
   const Comm* comm = nullptr;
   {
     const Lock lock(mutex_);
@@ -423,11 +444,12 @@ void Survivor::handle(const transport::Header& header, const std::byte* data) {
   }
   Talks& talks = talks_of(header.ticket, comm);
   if (talks.members.empty()) return talks.early.push_back({header, text});
-  hear(talks, header, text);
+  receive(talks, header, text);
   go_on(header.ticket, talks, header.serial);
 }
 
-void Survivor::hear(Talks& talks, const transport::Header& header, std::string_view text) {
+void Survivor::receive(Talks& talks, const transport::Header& header, std::string_view text) {
+  if (header.serial < talks.forgotten) return;  // it would begin anew
   const std::optional<survival::Message> message = survival::Message::read(text, talks.shape.size);
   if (message) round_of(talks, header.serial).machine.receive(header.source, *message);
 }
@@ -447,13 +469,14 @@ void Survivor::go_on(uint64_t context, Talks& talks, uint32_t serial) {
   if (!round.machine.decision() || !round.then) return;
   const survival::Decision decision = *round.machine.decision();
   const Then then = std::exchange(round.then, {});
-  talks.rounds.erase(talks.rounds.begin(), talks.rounds.lower_bound(std::min(decision.settled, serial)));
+  talks.forgotten = std::max(talks.forgotten, std::min(decision.settled, serial));
+  talks.rounds.erase(talks.rounds.begin(), talks.rounds.lower_bound(talks.forgotten));
   process_.engine->note_event();
   // Of some failures this rank may hear so first.
   for (int rank = 0; rank < talks.shape.size; ++rank)
     if (decision.failed.has(rank))
       process_.processes->report(talks.members[rank], members::State::failed, "has failed, as others have agreed");
-  poll();
+  take_changes();
   then(decision);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -94,6 +95,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
     survival::Shape shape;
     ProcessList members;  // by rank of the hidden channel; empty: the communicator is not known here yet
     uint32_t next = 0;
+    uint32_t forgotten = 0;  // those before it: all who live have heard their decisions
     std::map<uint32_t, std::unique_ptr<Round>> rounds;
     std::vector<std::pair<transport::Header, std::string>> early;
   };
@@ -106,6 +108,9 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   // Of the communicator whose messages have this context; members_.end(): of none.
   std::unordered_map<uint64_t, Members>::const_iterator find(uint64_t context) const TUTTI_REQUIRES(mutex_);
   void begin_to_judge() TUTTI_ENGINE_OWNED;
+  bool take_changes() TUTTI_ENGINE_OWNED;
+  bool hear_all() TUTTI_ENGINE_OWNED;
+  void hear(const transport::Header& header, const std::string& text) TUTTI_ENGINE_OWNED;
   void lose(int process) TUTTI_ENGINE_OWNED;
   void judge_posted() TUTTI_ENGINE_OWNED;
   int verdict(const engine::RecvOperation& receive, bool& may_be_interrupted) const;
@@ -115,7 +120,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   void take_revocation(uint64_t context) TUTTI_ENGINE_OWNED;
   Talks& talks_of(uint64_t context, const Comm* comm) TUTTI_ENGINE_OWNED;
   Round& round_of(Talks& talks, uint32_t serial);
-  void hear(Talks& talks, const transport::Header& header, std::string_view text) TUTTI_ENGINE_OWNED;
+  void receive(Talks& talks, const transport::Header& header, std::string_view text) TUTTI_ENGINE_OWNED;
   void go_on(uint64_t context, Talks& talks, uint32_t serial) TUTTI_ENGINE_OWNED;
   static uint32_t settled(const Talks& talks);
 
@@ -123,6 +128,8 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   const Hooks hooks_;
   size_t read_ = 0;  // of the changes of members
   bool judges_ = false;
+  std::deque<std::pair<transport::Header, std::string>> heard_
+      TUTTI_OWNERS;  // what others have told, until the next poll()
 
   mutable Mutex mutex_;  // for what threads that make and free communicators change; nobody is called while it is held
   std::unordered_map<uint64_t, Members> members_ TUTTI_GUARDED_BY(mutex_);  // by context of the users' channel

@@ -156,7 +156,7 @@ void Connections::lose(const Connection& connection) {
   for (const int process : connection.remote) {
     if (!p.processes->is_foreign(process)) continue;
     p.processes->report(process, members::State::failed, "is gone, as its job is");
-    p.transport->take_changes();
+    if (!p.survivor) p.transport->take_changes();  // who takes them in its next pass: a ring may be read at this moment
     end_if_told(connection, process);
   }
   poll();

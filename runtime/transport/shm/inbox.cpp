@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/log.hpp"
 #include "memory/movers.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
@@ -30,6 +31,7 @@ inline void Inbox::same_message(Peer& from, RecordWord word, const std::byte* re
 }
 
 bool Inbox::drain(Peer& from) {
+  from.in.in_hand = true;
   for (int i = 0; i < kRecordsPerPass; ++i) {
     const uint64_t packed = ready(from);
     if (packed == 0) break;
@@ -43,6 +45,7 @@ bool Inbox::drain(Peer& from) {
     if (word.length > kStreamPiece / 2 && receiver_->takes_turns()) [[unlikely]]
       break;
   }
+  from.in.in_hand = false;
   return true;
 }
 
@@ -189,6 +192,7 @@ void Inbox::fragment(Peer& from, const std::byte* record, int64_t length) {
 
 // What it was asked to stream in part stays in the large ring that was lent for that, which nobody can have again.
 void Inbox::drain_the_rest(Peer& from) {
+  TUTTI_INVARIANT(!from.in.in_hand, "a rank is lost while a record of it is handed over, which would be taken twice");
   if (!from.in.ring.exists()) return;
   while (ready(from)) drain(from);
   for (; from.in.loan.index >= 0 && from.in.loan.in.ready() != 0;) drain_loan(from);

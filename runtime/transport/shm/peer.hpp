@@ -99,6 +99,7 @@ struct Sending {
 // What comes from it.
 struct Receiving {
   RingReader ring;
+  bool in_hand = false;          // its first record is being handed over, and still in the ring
   uint32_t next_order = 0;       // of the messages
   Arrival same;                  // a message without a head, as the last head says that was to be kept
   Incoming* middling = nullptr;  // the one whose fragments follow

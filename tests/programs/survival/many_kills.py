@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs random_kills with as many seeds as asked for, on 2 to 8 ranks, with ranks killed in the first .06 to 1 s: each job
-ends, and well, in a time that no call that hangs would keep.
+"""Runs random_kills with as many seeds as asked for, on 2 to 8 ranks, with ranks killed in the first .06 to 1 s, in
+every other job with ranks stopped for some milliseconds meanwhile: each job ends, and well, in a time that no call
+that hangs would keep.
 usage: many_kills.py MPIRUN PROGRAM FIRST-SEED COUNT [OPTION OF MPIRUN…]"""
 import re
 import subprocess
@@ -13,7 +14,8 @@ def main(mpirun, program, first, count, *options):
     killed = 0
     for seed in range(int(first), int(first) + int(count)):
         ranks, spell = 2 + seed % 7, (60, 100, 300, 1000)[seed // 7 % 4]
-        command = [mpirun, "-n", str(ranks), "--on-failure=continue", *options, program, str(seed), str(spell)]
+        command = [mpirun, "-n", str(ranks), "--on-failure=continue", *options, program, str(seed), str(spell),
+                   *(["stops"] if seed % 2 else [])]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND)
             problem = "" if done.returncode == 0 and "ok" in done.stdout else f"ended with {done.returncode}"

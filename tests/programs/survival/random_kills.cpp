@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks are killed at random times, amid whatever they do, while all work: a step is an operation, an agreement on
 // whether it has gone well everywhere and, if it has not, a shrink. What is agreed on is the same everywhere, the sums are
-// right, and in the end those are left who were not to be killed. Arguments: a seed, and for how many milliseconds ranks
-// are killed. Run with mpirun --on-failure=continue.
+// right, and in the end those are left who were not to be killed. Arguments: a seed, for how many milliseconds ranks are
+// killed, and "stops" for ranks that are stopped meanwhile, again and again for some milliseconds: what they find when
+// they go on is a message of one who has failed since, and the news of that. Run with mpirun --on-failure=continue.
 #include <mpi-ext.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <optional>
 #include <thread>
 
 #include "check.hpp"
@@ -145,6 +148,44 @@ MPI_Comm without_failed(MPI_Comm comm, int step, int* latest) {
   }
 }
 
+// Stops all other ranks but its own, in which alone it does anything, and lets them go on when it is destroyed.
+class Stops {
+ public:
+  explicit Stops(int its_rank) {
+    constexpr int kTag = 4712;
+    const int mine = ::getpid();
+    if (rank != its_rank) {
+      OK(MPI_Send(&mine, 1, MPI_INT, its_rank, kTag, MPI_COMM_WORLD));
+      return;
+    }
+    pids_.resize(static_cast<size_t>(size), mine);
+    for (int r = 0; r < size; ++r)
+      if (r != rank)
+        OK(MPI_Recv(&pids_[static_cast<size_t>(r)], 1, MPI_INT, r, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Stops() {
+    done_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void run() const {
+    for (unsigned i = 0; !done_; ++i) {
+      const unsigned chance = check::mix(seed, 4, i);
+      const size_t who = chance % pids_.size();
+      if (static_cast<int>(who) == rank) continue;
+      ::kill(pids_[who], SIGSTOP);
+      ::usleep(1000 + chance / 8 % 7000);
+      ::kill(pids_[who], SIGCONT);
+      ::usleep(chance / 64 % 2000);
+    }
+  }
+  std::vector<int> pids_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -159,6 +200,8 @@ int main(int argc, char** argv) {
   check::world_rank = rank;
   int left = 0, members = 0;
   for (int r = 0; r < size; ++r) left += !dies(r);
+  std::optional<Stops> stops;
+  if (argc > 3 && argv[3] == std::string("stops")) stops.emplace(static_cast<int>(seed % static_cast<unsigned>(size)));
   if (dies(rank))
     std::thread([spell] {
       ::usleep(1000 * (check::mix(seed, 2, static_cast<unsigned>(rank)) % static_cast<unsigned>(spell)));
@@ -179,6 +222,7 @@ int main(int argc, char** argv) {
     CHECK(members >= left);
   }
   CHECK_EQ(members, left);
+  stops.reset();
   OK(MPI_Comm_free(&comm));
   OK(MPI_Finalize());
   if (rank == static_cast<int>(seed % static_cast<unsigned>(size))) std::puts("ok");
