@@ -349,9 +349,13 @@ def entry(number, function, text):
     if "more_" in text:  # arguments behind the named ones are the entry point's own
         before = f"std::va_list more_; va_start(more_, {function.parameters[-2].name}); const {function.returns} result_ = "
         after = " va_end(more_); return result_;"
+    names = [(function.name, "weak, ")]
+    names += [(function.also, "weak, "), ("P" + function.also, "")] if function.also else []
+    aliases = "".join(f'{function.signature(name)} __attribute__(({weak}alias("P{function.name}")));\n'
+                      for name, weak in names)
     return (f"{function.signature('P' + function.name)} {{ {caller}{before}[&]() noexcept -> {function.returns} {{\n"
             f"{count}{text.replace('kNumber', str(number))}}}();{after} }}\n"
-            f'{function.signature(function.name)} __attribute__((weak, alias("P{function.name}")));\n')
+            f"{aliases}")
 
 
 def main(output, api, headers):

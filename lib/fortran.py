@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the Fortran interfaces from lib/table/: the procedures of libmpifort_abi (fortran_code.py), mpif.h, and the
 modules mpi and mpi_f08, these two with buffers by the compiler's own descriptors and by C's (fortran/descriptor.h).
-usage: fortran.py procedures|mpif|types|mpi|mpi_f08|mpi_c|mpi_f08_c|list OUTPUT
+usage: fortran.py procedures|mpif|types|mpi|mpi_f08|mpi_c|mpi_f08_c|list OUTPUT, and, for what Tutti has beyond MPI 5.0
+(mpi-ext.h), extensions|mpif_ext|mpi_ext|mpi_f08_ext OUTPUT
 
 The types of a kind of argument stand in table/kinds.tsv."""
 import dataclasses
@@ -10,10 +11,11 @@ import sys
 from typing import NamedTuple
 
 import model
-from fortran_code import procedures
+from fortran_code import extensions, procedures
 
 CALLED = [p for p in model.procedures() if p.is_called]
 CALLBACKS = [p for p in model.procedures() if p.callback]
+EXTENSIONS = model.extension_procedures()
 PREDEFINED = [p for p in model.procedures() if p.predefined]
 HANDLES = [name for name in model.handles() if not name.startswith("T_")]
 
@@ -390,6 +392,37 @@ def module_f08(described_by=""):
     return "\n".join(text) + "\n"
 
 
+# ---------------------------------------------------------------- what is no part of the standard
+
+EXTENSION_CONSTANTS = [c for _, section in model.extension_constants() for c in section]
+EXTENSION_HANDLES = sorted({f"MPI_{a.handle}" for p in EXTENSIONS for a in p.arguments if a.handle})
+
+
+def mpif_ext():
+    text = ["! SPDX-License-Identifier: BSD-3-Clause",
+            "! mpif-ext.h: what Tutti has beyond MPI 5.0, for inclusion after mpif.h.",
+            "! Made by lib/fortran.py from lib/table/."]
+    for name, value in EXTENSION_CONSTANTS:
+        text += [fixed(f"INTEGER {name}"), fixed(f"PARAMETER ({name}={value})")]
+    return "\n".join(text) + "\n"
+
+
+def module_ext(name, form):
+    text = ["! SPDX-License-Identifier: BSD-3-Clause", "! Made by lib/fortran.py from lib/table/.", f"module {name}"]
+    if form > 0:
+        text.append("  use tutti_mpi_types, only : " + ", ".join(EXTENSION_HANDLES))
+    text.append("  implicit none")
+    if form > 0:
+        text.append("  private :: " + ", ".join(EXTENSION_HANDLES))
+    text += [f"  integer, parameter :: {constant} = {value}" for constant, value in EXTENSION_CONSTANTS]
+    for prefix in ("", "P"):
+        for p in EXTENSIONS:
+            generic = f" {prefix}{p.name}" if form > 0 else ""
+            body = interface_body(p, prefix + p.name + ("_f08" if form > 0 else ""), form, 4)
+            text += [f"  interface{generic}", *body, "  end interface"]
+    return "\n".join(text + [f"end module {name}"]) + "\n"
+
+
 # ---------------------------------------------------------------- what there is, for the tests
 
 def listing():
@@ -407,11 +440,16 @@ def listing():
             if p.large:
                 symbols.append(("mpi_f08", f"mpi_{p.short}_c_{'f08ts' if p.has_buffers else 'f08'}_"))
             text += [f"{prefix}{p.name}\t{interface}\t{prefix.lower()}{symbol}" for interface, symbol in symbols]
+        for p in EXTENSIONS:
+            for interface, end in (("mpif-ext.h", ""), ("mpi_ext", ""), ("mpi_f08_ext", "f08_")):
+                text.append(f"{prefix}{p.name}\t{interface}\t{prefix.lower()}mpix_{p.short}_{end}")
     return "\n".join(text) + "\n"
 
 
 MAKERS = {"procedures": procedures, "mpif": mpif, "types": types, "mpi": module_mpi, "mpi_f08": module_f08,
-          "mpi_c": lambda: module_mpi(C_DESCRIPTORS), "mpi_f08_c": lambda: module_f08(C_DESCRIPTORS), "list": listing}
+          "mpi_c": lambda: module_mpi(C_DESCRIPTORS), "mpi_f08_c": lambda: module_f08(C_DESCRIPTORS), "list": listing,
+          "extensions": extensions, "mpif_ext": mpif_ext, "mpi_ext": lambda: module_ext("mpi_ext", 0),
+          "mpi_f08_ext": lambda: module_ext("mpi_f08_ext", 1)}
 
 if __name__ == "__main__":
     output = pathlib.Path(sys.argv[2])

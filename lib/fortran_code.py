@@ -167,7 +167,9 @@ def body_of(p, codes):
     text = ["  ENTER();"]
     for c in codes:
         text += ["  " + line for line in c.before]
-    text.append(f"  const int error_ = C({p.name.removeprefix('MPI_')})({', '.join(c.value for c in codes)});")
+    # Another library of MPI's ABI does not have it.
+    is_there = f"!C({p.bare}) ? MPI_ERR_UNSUPPORTED_OPERATION : " if p.is_extension else ""
+    text.append(f"  const int error_ = {is_there}C({p.bare})({', '.join(c.value for c in codes)});")
     done = [line for c in codes for line in c.on_success]
     if done:
         text.append("  if (error_ == MPI_SUCCESS) {")
@@ -327,9 +329,15 @@ def made(p):
     return [signature_of(p, codes, f"F({p.short})") + " {", *body_of(p, codes), "}"]
 
 
-def procedures():
-    text = ["/* Made by lib/fortran.py from lib/table/. */"]
-    for p in model.procedures():
+def extensions():
+    weak = [f"extern __typeof__({prefix}{f.name}) {prefix}{f.name} __attribute__((weak));"
+            for f in model.extensions() for prefix in ("", "P")]
+    return procedures(model.extension_procedures(), weak)
+
+
+def procedures(of=model.procedures(), head=()):
+    text = ["/* Made by lib/fortran.py from lib/table/. */", *head]
+    for p in of:
         if not p.is_called:
             continue
         by_hand = p.by_hand or p.each_by_hand

@@ -4,6 +4,7 @@ usage: header.py MPI_H, or header.py --extensions MPI_EXT_H"""
 import itertools
 import pathlib
 import sys
+import textwrap
 
 import model
 
@@ -262,24 +263,18 @@ extern "C" {
 #define OMPI_HAVE_MPIX_COMM_ACK_FAILED 1
 #define OMPI_HAVE_MPIX_COMM_ISHRINK 1
 
-/* Error classes. Their numbers, just below MPI_ERR_LASTCODE, are out of the way of what the standard will number, and
- * will change to those. */
-enum {
-  MPIX_ERR_PROC_FAILED         = 16380,
-  MPIX_ERR_PROC_FAILED_PENDING = 16381,
-  MPIX_ERR_REVOKED             = 16382
-};
-
-/* The attribute of communicators that says whether the job goes on without ranks that fail: an int, 1 or 0 */
-enum {
-  MPIX_FT = 561
-};
-
 """
 
 
 def extensions():
-    text = [f.signature(prefix + f.name) + ";" for prefix in ("", "P") for f in model.extensions()]
+    text = []
+    for remark, constants_here in model.extension_constants():
+        text += [*textwrap.wrap(remark + " */", 120, initial_indent="/* ", subsequent_indent=" * "), "enum {",
+                 ",\n".join(f"  {name.ljust(max(len(n) for n, _ in constants_here))} = {value}"
+                           for name, value in constants_here), "};", ""]
+    text += [f.signature(prefix + f.name) + ";" for prefix in ("", "P") for f in model.extensions()]
+    text += ["", "/* Those that the next version of MPI has, under its names */"]
+    text += [f.signature(prefix + f.also) + ";" for prefix in ("", "P") for f in model.extensions() if f.also]
     return EXTENSIONS + "\n".join(text) + "\n\n#if defined(__cplusplus)\n}\n#endif\n\n#endif\n"
 
 

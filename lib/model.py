@@ -3,7 +3,7 @@
 them reads a table by itself, or knows a function of MPI by a pattern of its name.
 
   functions()   a Function for each function of C, in the order of functions.tsv, with its Parameters
-  extensions()  the same of those that are no part of the standard, MPIX_…
+  extensions()  the same of those that are no part of the standard, MPIX_…, and their procedures and constants
   kinds()       name -> Kind: what the kinds of parameters are, with their types in Fortran
   handles()     the types of handles without MPI_: Comm, Datatype, …, and the tools' T_enum, … behind them
   constants()   a Constant for each one, in the sections of mpi.h
@@ -114,6 +114,7 @@ class Function:
     neighbors: bool = False
     to_int: bool = False
     from_int: bool = False
+    also: str = ""  # another name, which the next version of the standard has
     parameters: tuple = ()
 
     @property
@@ -233,8 +234,16 @@ class Procedure:
     arguments: tuple = ()
 
     @property
+    def bare(self):
+        return self.name.removeprefix("MPIX_").removeprefix("MPI_")
+
+    @property
+    def is_extension(self):
+        return self.name.startswith("MPIX_")
+
+    @property
     def short(self):
-        return self.name.removeprefix("MPI_").lower()
+        return self.bare.lower()
 
     @property
     def has_buffers(self):
@@ -341,6 +350,17 @@ def extensions():
     return functions_of("extensions.tsv")
 
 
+def extension_constants():
+    """The sections of extension_constants.tsv: a remark, and names with values."""
+    found = []
+    for line in lines("extension_constants.tsv"):
+        if line.startswith("## "):
+            found.append((line[3:], []))
+        else:
+            found[-1][1].append(tuple(line.split("\t")))
+    return found
+
+
 @functools.cache
 def functions_by_name():
     return {f.name: f for f in functions()}
@@ -404,3 +424,7 @@ def procedures():
     """In the order of their names. Those with large counts stand behind Procedure.with_large_counts."""
     from_c = [procedure_of(f) for f in functions() if f.in_fortran and not f.is_large_form]
     return tuple(sorted(from_c + of_fortran_alone(), key=lambda p: p.name.lower()))
+
+
+def extension_procedures():
+    return [procedure_of(f) for f in extensions()]

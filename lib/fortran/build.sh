@@ -91,7 +91,7 @@ echo "tutti fortran: building for $name in $folder"
   done
 ) &
 parts_in_c=$!
-for source in tutti_mpi_types.f90 "$whose/mpi.f90" "$whose/mpi_f08.f90"; do
+for source in tutti_mpi_types.f90 "$whose/mpi.f90" "$whose/mpi_f08.f90" mpi_ext.f90 mpi_f08_ext.f90; do
   module=${source##*/}
   $fc -O2 -fPIC -c "$sources/$source" -o "$module.o" >"$module.log" 2>&1 ||
     { head -n 20 "$module.log" >&2; fail "$name cannot compile $module"; }
@@ -101,7 +101,8 @@ $cc -shared -o libmpifort_abi.so.2 -Wl,-soname,libmpifort_abi.so.2 "-Wl,--versio
   callbacks.o conversion.o section.o section_type.o procedures.o ./*.f90.o \
   "-L$libdir" "-Wl,-rpath,$libdir" -Wl,--enable-new-dtags -lmpi_abi || fail "cannot link libmpifort_abi.so.2 for $name"
 ln -s libmpifort_abi.so.2 libmpifort_abi.so
-mv -f libmpifort_abi.so.2 libmpifort_abi.so tutti_mpi_types.mod mpi.mod mpi_f08.mod "$folder/" ||
+mv -f libmpifort_abi.so.2 libmpifort_abi.so tutti_mpi_types.mod mpi.mod mpi_f08.mod mpi_ext.mod mpi_f08_ext.mod \
+  "$folder/" ||
   fail "cannot write into $folder"
 
 # mpifort looks for links to other folders first.

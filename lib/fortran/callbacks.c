@@ -2,6 +2,7 @@
 /* What MPI calls instead of a function of Fortran, and which calls that. */
 #include "callbacks.h"
 
+#include <mpi-ext.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -244,7 +245,7 @@ DELETE(mpi_null_delete_fn_, MPI_Fint)
 
 /* The keys of MPI point to an int in C, but for the base and the size of a window. */
 MPI_Aint comm_attribute_out(int keyval, void* attribute) {
-  const int is_predefined = keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE;
+  const int is_predefined = (keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) || keyval == MPIX_FT;
   return is_predefined ? (MPI_Aint) * (const int*)attribute : attribute_unbox(attribute);
 }
 MPI_Aint win_attribute_out(int keyval, void* attribute) {

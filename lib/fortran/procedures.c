@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The procedures of Fortran, under the names that compilers give them: lower case and an underscore. Each calls
  * the C function of its own prefix, so that a tool that replaces MPI_Send sees those of Fortran, too. */
+#include <mpi-ext.h>
+
 #include "callbacks.h"
 #include "caller.h"
 #include "section.h"
@@ -26,6 +28,18 @@ static void tell_of_fortran(void) {
   PMPI_Info_free(&info);
 }
 
+/* A new communicator that C gives later; Fortran's variable for it. */
+struct shrinking {
+  MPI_Comm made;
+  MPI_Fint* newcomm;
+};
+static void shrinking_watched(void* state, int what, int partition) {
+  struct shrinking* const s = (struct shrinking*)state;
+  (void)partition;
+  if (what == kEnds) *s->newcomm = comm_out(s->made);
+  if (what == kGoes) free(s);
+}
+
 #define COLD static __attribute__((cold, noinline))
 #define SECTIONS_COME_FIRST
 #define C(name) MPI_##name
@@ -35,6 +49,16 @@ static void tell_of_fortran(void) {
 #define NAME_OF(name) "mpi_" #name "_"
 #include "procedures.inc"
 #include "special.inc"
+#undef C
+#undef F
+#undef F08
+#undef NAME_OF
+#define C(name) MPIX_##name
+#define F(name) mpix_##name##_
+#define F08(name) mpix_##name##_f08_
+#define NAME_OF(name) "mpix_" #name "_"
+#include "extensions.inc"
+#include "special_ext.inc"
 #undef C
 #undef F
 #undef TS
@@ -49,3 +73,13 @@ static void tell_of_fortran(void) {
 #define NAME_OF(name) "pmpi_" #name "_"
 #include "procedures.inc"
 #include "special.inc"
+#undef C
+#undef F
+#undef F08
+#undef NAME_OF
+#define C(name) PMPIX_##name
+#define F(name) pmpix_##name##_
+#define F08(name) pmpix_##name##_f08_
+#define NAME_OF(name) "pmpix_" #name "_"
+#include "extensions.inc"
+#include "special_ext.inc"

@@ -90,10 +90,7 @@ struct kept_copy {
   struct array of;                    /* the descriptor itself may be gone */
 };
 
-/* lib/for_fortran.cpp; another library of the ABI has no such function. */
-enum watched { kStarts, kEnds, kGoes, kReady, kArrived };
-typedef void watch_function(void* state, int what, int partition);
-extern int tutti_watch_request(MPI_Request request, watch_function* watcher, void* state) __attribute__((weak));
+/* lib/for_fortran.cpp, as tutti_watch_request. */
 extern int tutti_watch_window(MPI_Win win, int rank, watch_function* watcher, void* state) __attribute__((weak));
 extern int tutti_watch_split(MPI_File file, const void* buffer, watch_function* watcher, void* state)
     __attribute__((weak));

@@ -34,6 +34,11 @@ enum section_flow {
   kAgain = 64,  /* and the request may start more than once */
 };
 
+/* lib/for_fortran.cpp; another library of the ABI has no such function. */
+enum watched { kStarts, kEnds, kGoes, kReady, kArrived };
+typedef void watch_function(void* state, int what, int partition);
+extern int tutti_watch_request(MPI_Request request, watch_function* watcher, void* state) __attribute__((weak));
+
 struct kept_copy;    /* the copy, and where it came from */
 struct section_type; /* section_type.h */
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library exports each PMPI_X and PMPIX_X strongly, MPI_X weakly at the same address, and nothing else of a name in MPI; it
+"""The library exports each PMPI_X and PMPIX_X strongly, MPI_X weakly at the same address, and nothing else of a name in MPI but
+what the next version of the standard calls three of these; it
 calls none of them itself.   usage: symbols.py LIB_FOLDER LIBRARY"""
 import pathlib
 import subprocess
@@ -18,6 +19,10 @@ def nm(which):
 
 
 exported = {name: (kind, address) for address, kind, name in nm("--defined-only")}
+for f in model.extensions():
+    for prefix in ("", "P") if f.also else ():
+        if exported.pop(prefix + f.also, None) != exported.get(prefix + f.name, "neither"):
+            faults.append(f"{prefix}{f.also} is not what {prefix}{f.name} is")
 expected = {f.name for f in model.functions() + model.extensions()}
 for name in sorted(expected):
     weak, strong = exported.pop(name, None), exported.pop("P" + name, None)

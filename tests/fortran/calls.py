@@ -62,7 +62,7 @@ class Program:
             self.calls.append(fortran.wrapped(f"call {name}({', '.join(arguments)})", 4))
 
     def text(self):
-        for p in fortran.CALLED:
+        for p in fortran.CALLED + fortran.EXTENSIONS:
             if self.interface == "mpif" and (p.modules_alone or p.short == "sizeof"):
                 continue
             if self.interface != "mpi_f08":
@@ -80,8 +80,8 @@ class Program:
             if p.large and fortran.differ(p):
                 self.call(p.with_large_counts, self.prefix + p.name + "_c" * p.large_has_own_name, 2, True)
         head = ["program calls", "  use, intrinsic :: iso_c_binding, only : C_PTR"]
-        head += ["  implicit none", "  include 'mpif.h'"] if self.interface == "mpif" else [
-            f"  use {self.interface}", "  implicit none"]
+        head += ["  implicit none", "  include 'mpif.h'", "  include 'mpif-ext.h'"] if self.interface == "mpif" else [
+            f"  use {self.interface}", f"  use {self.interface}_ext", "  implicit none"]
         if self.interface == "mpi_f08":
             for s in STUBS:
                 for large in (False, True):

@@ -13,7 +13,7 @@ there = {line.split()[-1].partition("@")[0] for line in
          subprocess.run(["nm", "-D", "--defined-only", sys.argv[2]], check=True, capture_output=True,
                         text=True).stdout.splitlines()}
 missing = sorted({symbol for _, _, symbol in rows} - there)
-count = collections.Counter((interface, name.startswith("PMPI_")) for name, interface, symbol in rows
+count = collections.Counter((interface, name.startswith("P")) for name, interface, symbol in rows
                             if not symbol.endswith("_cptr_"))
 for (interface, is_profiling), n in sorted(count.items()):
     print(f"{interface}: {n} {'PMPI' if is_profiling else 'MPI'} procedures")
