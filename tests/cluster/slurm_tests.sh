@@ -101,6 +101,17 @@ test_slurm_left_without_finalize() {
   said "kept by C++"
 }
 
+# Who goes on without ranks that fail there has no launcher that would let it.
+test_slurm_survival_is_refused() {
+  slurm_configuration 2
+  nodes_up ctl node1 node2
+  slurm_up
+  in_slurm --mpi=pmix -N2 -n2 sh -c 'TUTTI_FAILURE_ACTION=continue exec "$0"' "$where"
+  went_wrong
+  [ "$code" != 124 ] || fail "the ranks that refuse do not end: $(cat "$bed/out")"
+  said "the setting failure.action=continue .from: .*TUTTI_FAILURE_ACTION.* is not supported here: only mpirun goes on"
+}
+
 test_slurm_without_pmix() {
   slurm_configuration 3
   nodes_up ctl node1 node2 node3
