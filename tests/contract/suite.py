@@ -44,6 +44,8 @@ LEFT_OUT = {
     "program.survival.windows_files": "wants --on-failure",
     "program.survival.random_kills": "wants --on-failure",
     "program.survival.replaced": "wants --on-failure",
+    "program.survival.heeded": "wants --on-failure",
+    "program.survival.stencil": "has tests of its own",
 }
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
 # does not synchronise: which is what this option makes it do. The other program does what strict calls an error, but

@@ -48,6 +48,13 @@ class Inside {
   contract::Ledger* const ledger_;
 };
 
+// How a blocking collective has ended, which the program is about to hear.
+Error heard(Error outcome, const Comm& comm) {
+  if (outcome && checking.watcher && outcome.mpi_class() == MPIX_ERR_PROC_FAILED && survivor_of(comm)) [[unlikely]]
+    survivor_of(comm)->told_of_failure(comm);
+  return outcome;
+}
+
 }  // namespace
 
 Error outcome_of(const exec::Execution& execution) {
@@ -111,13 +118,13 @@ Error run(Comm& comm, exec::Execution& execution) {
 Error run(Comm& comm, const Call& call) {
   const engine::Engine::Guard own(*comm.hidden.engine);
   Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
-  if (!execution) return std::move(execution).error();
+  if (!execution) return heard(std::move(execution).error(), comm);
   // What a window's own says its call knows better.
   if (!comm.is_of_window) hearsay::may_tell();
   Error outcome = run(comm, **execution);
   if (!comm.is_of_window) hearsay::may_hear();
   if (!outcome) exec::keep(comm.planner, *std::move(execution));
-  return outcome;
+  return heard(std::move(outcome), comm);
 }
 
 Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank) {

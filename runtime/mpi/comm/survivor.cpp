@@ -15,6 +15,8 @@
 #include "engine/engine.hpp"
 #include "exec/execution.hpp"
 #include "members/processes.hpp"
+#include "mpi/object/checking.hpp"
+#include "mpi/object/incident.hpp"
 #include "mpi/object/process.hpp"
 #include "transport/ends.hpp"
 #include "transport/router.hpp"
@@ -276,6 +278,34 @@ Error Survivor::refusal(const engine::Channel& channel) const {
                  ranks.size() > 1 ? fmt::format(", and {} more", ranks.size() - 1) : "");
 }
 
+void Survivor::told_of_failure(const Comm& comm) {
+  const Lock lock(mutex_);
+  if (const auto at = members_.find(comm.context()); at != members_.end()) at->second.told = at->second.failed.size();
+}
+
+void Survivor::warn_if_told(const engine::Channel& channel) {
+  const Comm* comm = nullptr;
+  int failed = -1;
+  {
+    const Lock lock(mutex_);
+    const auto at = members_.find(users(channel.context));
+    if (at == members_.end()) return;
+    Members& members = at->second;
+    if (members.acknowledged >= members.told || members.revoked || std::exchange(members.warned, true)) return;
+    comm = members.comm;
+    failed = channel.peers.rank_of(members.failed[members.acknowledged]);
+  }
+  std::string text = fmt::format(
+      "a collective is called on a communicator of which rank {} has failed, as an error has told this rank: it fails "
+      "again, "
+      "and others may wait for this rank, who do not know; a program acknowledges a failure (MPIX_Comm_ack_failed), or "
+      "revokes "
+      "the communicator (MPIX_Comm_revoke) and shrinks it",
+      failed);
+  for (const std::string& line : story_of(here(), comm, {})) text += "\n  " + line;
+  log_line(Level::warning, text);
+}
+
 Error Survivor::refusal_of_probe(const Comm& comm, int source) const {
   engine::RecvOperation asked;
   asked.match = {comm.context(), source, 0, 0};
@@ -485,6 +515,7 @@ const std::shared_ptr<Survivor>& survivor_of(const Comm& comm) {
 }
 
 Error refusal(const engine::Channel& channel) {
+  if (checking.watcher) process().survivor->warn_if_told(channel);
   return process().survivor->refusal(channel);
 }
 

@@ -67,6 +67,10 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
 
   // Why a collective on this channel, which is harmed, fails.
   Error refusal(const engine::Channel& channel) const;
+  // With --check=strict. A collective has told the program that a member has failed, which is to act on that: acknowledge
+  // it, revoke the communicator or make another one. Before that another collective is called, which is told once.
+  void told_of_failure(const Comm& comm);
+  void warn_if_told(const engine::Channel& channel);
   // Why a probe for messages of this rank, or of any, fails of which none is there.
   Error refusal_of_probe(const Comm& comm, int source) const;
 
@@ -84,6 +88,8 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
     std::vector<int> failed;  // process numbers
     size_t acknowledged = 0;  // the first so many
     bool revoked = false;
+    size_t told = 0;  // so many had failed when the program was told; with --check=strict
+    bool warned = false;
   };
   struct Round {
     explicit Round(const survival::Shape& shape) : machine(shape) {}
