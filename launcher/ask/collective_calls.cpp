@@ -6,6 +6,7 @@
 #include <map>
 
 #include "launcher/ask/why_text.hpp"
+#include "launcher/data/json_text.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -24,6 +24,7 @@
 #include "base/log.hpp"
 #include "launcher/ask/commands.hpp"
 #include "launcher/ask/why_text.hpp"
+#include "launcher/data/json_text.hpp"
 #include "launcher/node/spawn.hpp"
 #include "launcher/place/hosts.hpp"
 #include "launcher/place/schedulers.hpp"

@@ -21,6 +21,7 @@
 #include "launcher/ask/other_users.hpp"
 #include "launcher/ask/why_text.hpp"
 #include "launcher/data/job_map.hpp"
+#include "launcher/data/json_text.hpp"
 #include "launcher/node/look.hpp"
 #include "launcher/node/process_state.hpp"
 #include "mpi.h"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/printable.hpp"
+#include "launcher/data/json_text.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -140,14 +141,6 @@ std::string group_text(const Group& group, bool odd, bool several_hosts, const J
 
 }  // namespace
 
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
 std::string why_text(const std::vector<RankView>& ranks, JobNames jobs) {
   add_names(jobs, ranks);
   std::string text;

@@ -16,6 +16,5 @@ namespace tutti::launcher {
 using JobNames = std::map<uint64_t, std::string>;
 std::string why_text(const std::vector<RankView>& ranks, JobNames jobs = {});
 std::string why_json(const std::vector<RankView>& ranks, JobNames jobs = {});
-std::string json_text(const std::string& text);  // as JSON has it
 
 }  // namespace tutti::launcher
