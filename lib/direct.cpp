@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "direct.hpp"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include <atomic>
+#include <cstring>
+#include <string>
 #include <unordered_map>
 
+#include "base/commit.hpp"
 #include "base/mutex.hpp"
 #include "profile/profiler.hpp"
 #include "tutti.h"
@@ -107,6 +111,16 @@ int pcontrol(int level, std::va_list more) {
       break;  // some other tool's
   }
   return MPI_SUCCESS;
+}
+
+Error get_library_version(char* version, int* resultlen) {
+  const std::string commit = *kCommit ? fmt::format(" ({})", kCommit) : "";
+  const std::string text = fmt::format("Tutti {}{}, MPI {}.{}, ABI {}.{}", TUTTI_VERSION, commit, MPI_VERSION,
+                                       MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  static_assert(MPI_MAX_LIBRARY_VERSION_STRING > 256);  // of which the text takes a third
+  std::memcpy(version, text.c_str(), text.size() + 1);
+  *resultlen = static_cast<int>(text.size());
+  return {};
 }
 
 }  // namespace tutti::lib::direct

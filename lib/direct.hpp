@@ -33,6 +33,9 @@ inline Error abi_get_version(int* major, int* minor) {
   return {};
 }
 
+// --- which library this is (section 9.1.1): version, commit, and of which standard
+Error get_library_version(char* version, int* resultlen);
+
 // --- profiling control (section 15.2.4): what --profile counts, and regions, as tutti.h has them. Nothing, where nobody
 // profiles. `more`: behind the level.
 int pcontrol(int level, std::va_list more);

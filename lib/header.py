@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes mpi.h, the MPI 5.0 ABI for C and C++, from lib/table/, and mpi-ext.h, what Tutti has beyond it.
-usage: header.py MPI_H, or header.py --extensions MPI_EXT_H"""
+usage: header.py VERSION MPI_H, or header.py --extensions MPI_EXT_H"""
 import itertools
 import pathlib
 import sys
@@ -109,6 +109,16 @@ END_OF_TAGS = """\
 #undef MPI_ABI_TYPED
 #endif
 #endif
+"""
+
+# The names are Tutti's own, and stand behind all that the standard has.
+VERSION = """
+/* The version of Tutti that this file came with, for the preprocessor. The program may run with another one, or with
+ * another MPI of this ABI: which, MPI_Get_library_version says. */
+#define TUTTI_VERSION "{0}.{1}.{2}"
+#define TUTTI_VERSION_MAJOR {0}
+#define TUTTI_VERSION_MINOR {1}
+#define TUTTI_VERSION_PATCH {2}
 
 #endif
 """
@@ -230,7 +240,7 @@ def tags():
     return text + [END_OF_TAGS]
 
 
-def header():
+def header(version):
     early, late = constants()
     text = [TOP, "/* Handles: pointers to what only the library knows */"]
     text += [f"typedef struct MPI_ABI_{h}* MPI_{h};" for h in model.handles()]
@@ -240,7 +250,7 @@ def header():
         text.append(f"\n/* {remark} */")
         text += [f.signature(prefix + f.name) + ";" for f in model.functions()]
     text += fortran() + removed()
-    return "\n".join(text) + "\n" + BOTTOM + "\n".join(tags())
+    return "\n".join(text) + "\n" + BOTTOM + "\n".join(tags()) + VERSION.format(*version.split("."))
 
 
 EXTENSIONS = """\
@@ -281,4 +291,4 @@ def extensions():
 if __name__ == "__main__":
     output = pathlib.Path(sys.argv[-1])
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(extensions() if "--extensions" in sys.argv else header())
+    output.write_text(extensions() if sys.argv[1] == "--extensions" else header(sys.argv[1]))

@@ -23,7 +23,7 @@ PAGES = {"docs/README.md": "index", "README.md": "about", "CHANGELOG.md": "chang
 # The menu. Users get each page of docs/ that stands nowhere else; of the manual only what is no function of MPI's.
 GROUPS = {
     "For users": [],
-    "For administrators": ["clusters", "operation", "containers", "upgrading", "packaging"],
+    "For administrators": ["clusters", "operation", "containers", "upgrading", "promises", "packaging"],
     "Manual pages": ["MPI's functions <man/tutti-functions.7>"],
     "For developers": ["design", "scale", "Contributing <contributing>"],
     "About Tutti": ["Overview <about>", "limits", "performance", "changes"],

@@ -11,6 +11,7 @@
 #include "launcher/ask/talker.hpp"
 #include "launcher/daemons/daemon_start.hpp"
 #include "launcher/node/spawn.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {

@@ -4,12 +4,15 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
+#include "base/commit.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "base/printable.hpp"
 #include "launcher/ask/commands.hpp"
+#include "launcher/ask/installed.hpp"
 #include "launcher/place/hosts.hpp"
 #include "launcher/place/topology.hpp"
 #include "mpi.h"
@@ -72,11 +75,16 @@ int print_api() {
 
 int print_summary() {
   Result<Topology> topology = Topology::of_this_machine();
-  fmt::print("Tutti {}\n", TUTTI_VERSION);
+  fmt::print("Tutti {}{}\n", TUTTI_VERSION, *kCommit ? fmt::format(", commit {}", kCommit) : "");
   fmt::print("built:         by {}, {}\n", kCompiler, kBuildType);
   fmt::print("installed in:  {}\n", installation_root().string());
   const auto settings = installed_settings_folder();
   fmt::print("settings from: {}\n", settings.empty() ? "(none installed)" : settings.string());
+  const char* title = "libraries:";
+  for (const std::string& library : installed_libraries()) fmt::print("{:<14} {}\n", std::exchange(title, ""), library);
+  title = "Fortran:";
+  for (const std::string& modules : installed_modules()) fmt::print("{:<14} {}\n", std::exchange(title, ""), modules);
+  if (*title) fmt::print("{:<14} no modules; 'tutti fortran' builds those for a compiler\n", title);
   fmt::print("this node:     {}: {}\n", own_name(), topology ? topology->summary() : topology.error().message());
   fmt::print(
       "ranks:         one for each core by default; bound to cores, or not at all when a node\n"

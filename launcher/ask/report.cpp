@@ -22,6 +22,7 @@
 #include "launcher/ask/report_parts.hpp"
 #include "launcher/ask/talker.hpp"
 #include "launcher/ask/why.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {

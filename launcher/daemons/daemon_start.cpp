@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -18,7 +19,8 @@ constexpr const char* kFirstLine = "tutti-daemon";
 }  // namespace
 
 std::string write_start(const DaemonStart& start) {
-  std::string out = fmt::format("{} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, start.job_id, start.port);
+  std::string out =
+      fmt::format("{} {} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, TUTTI_VERSION, start.job_id, start.port);
   for (const DaemonStart::Node& node : start.nodes) out += fmt::format("node {} {}\n", node.number, node.name);
   for (const DaemonStart::Node& node : start.below) out += fmt::format("below {} {}\n", node.number, node.name);
   out += fmt::format("rsh {}\nfan_out {}\nsurvives {}\n", start.rsh, start.fan_out, int{start.survives});
@@ -41,17 +43,18 @@ Result<DaemonStart> read_start(int fd) {
   }
   DaemonStart start;
   std::istringstream lines(text);
-  std::string secret;
-  int version = 0;
+  std::string secret, version;
+  int protocol = 0;
   int64_t connect_timeout = 0, node_timeout = 0;
   for (std::string line; std::getline(lines, line) && line != "end";) {
     const size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
     const std::string value = space == line.npos ? "" : line.substr(space + 1);
     const auto number = [&](auto& out) { std::from_chars(value.data(), value.data() + value.size(), out); };
-    if (key == kFirstLine)
-      number(version);
-    else if (key == "job")
+    if (key == kFirstLine) {
+      number(protocol);
+      if (const size_t behind = value.find(' '); behind != value.npos) version = value.substr(behind + 1);
+    } else if (key == "job")
       start.job_id = value;
     else if (key == "node")
       start.nodes.push_back({std::atoi(value.c_str()), value.substr(value.find(' ') + 1)});
@@ -76,11 +79,13 @@ Result<DaemonStart> read_start(int fd) {
   }
   start.connect_timeout = std::chrono::nanoseconds(connect_timeout);
   start.node_timeout = std::chrono::nanoseconds(node_timeout);
-  if (version != kWireVersion)
-    return failure(MPI_ERR_OTHER,
-                   "the launcher is of another version of Tutti (its protocol is {}, "
-                   "ours {}); install the same on all nodes",
-                   version, kWireVersion);
+  // What else both know of a job belongs to a version, too: its settings, the records of ranks, the library.
+  if (protocol != kWireVersion || version != TUTTI_VERSION)
+    return failure(
+        MPI_ERR_OTHER,
+        "the launcher is of another version of Tutti ({}, protocol {}; this node has {}, protocol {}); install "
+        "the same on all nodes",
+        version.empty() ? "one that does not say which" : printable(version), protocol, TUTTI_VERSION, kWireVersion);
   std::optional<Secret> known = Secret::from_hex(secret);
   if (!known || start.addresses.empty() || start.nodes.empty() || start.job_id.empty() ||
       start.job_id.find('/') != std::string::npos)

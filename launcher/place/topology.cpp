@@ -12,6 +12,7 @@
 
 #include "base/log.hpp"
 #include "base/os/cgroup.hpp"
+#include "launcher/place/hwloc_version.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -145,9 +146,18 @@ Result<Topology> Topology::of_xml(const std::string& file) {
   return out;
 }
 
+namespace {
+std::string words_of(unsigned version) {
+  return fmt::format("{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff);
+}
+}  // namespace
+
 std::string Topology::hwloc_name() {
-  const unsigned version = hwloc_get_api_version();
-  return fmt::format("hwloc:{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff);
+  return "hwloc:" + words_of(hwloc_get_api_version());
+}
+
+std::string compiled_hwloc() {
+  return words_of(HWLOC_API_VERSION);
 }
 
 int Topology::allowed_threads() const {

@@ -50,6 +50,30 @@ test_unreachable_hosts() {
   nothing_is_left
 }
 
+# The shell changes what the launcher says of itself, as another version would say it: by its protocol, by its number, or,
+# as before there was one, by the protocol alone.
+test_daemon_refuses_another_version() {
+  local own line
+  own=$("$mpirun" --version)
+  own=${own#tutti }
+  printf '#!/bin/bash\nshift\nexec sh -c "$*" < <(sed -u "1s/.*/$FIRST_LINE/")\n' >shell && chmod +x shell
+  for line in "999 $own" "999 9.9.9" "999"; do
+    FIRST_LINE="tutti-daemon $line" launch --set launch.rsh=./shell -H a.invalid -n 1 true
+    expect_code 1
+    said "the launcher is of another version of Tutti ("
+    said "protocol 999; this node has $own, protocol "
+  done
+  printf '#!/bin/bash\nshift\nexec sh -c "$*" < <(sed -u "1s/$OWN/9.9.9/")\n' >shell
+  OWN=$own launch --set launch.rsh=./shell -H a.invalid -n 1 true
+  expect_code 1
+  said "the launcher is of another version of Tutti (9.9.9, protocol "
+  said "install the same on all nodes"
+  # And with nothing changed it runs.
+  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell
+  launch --set launch.rsh=./shell -H a.invalid -n 1 echo x
+  expect_code 0
+}
+
 # More nodes than a variable of each rank should name: a hostfile has them. The spawned job runs on one of them.
 test_spawned_where_nodes_are_many_by_library() {
   printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell && chmod +x shell

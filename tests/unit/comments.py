@@ -25,7 +25,7 @@ def comments(text):
 
 def main():
     source = pathlib.Path(sys.argv[1])
-    tops = ("docs", "launcher", "lib", "man", "runtime", "tests")
+    tops = ("docs", "launcher", "lib", "man", "packaging", "runtime", "tests")
     files = [path for top in tops for path in (source / top).rglob("*") if path.is_file()]
     ends = set()
     for path in files:

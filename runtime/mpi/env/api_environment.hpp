@@ -17,7 +17,6 @@ Error is_thread_main(int* flag);
 Error abort(Comm& comm, int errorcode);
 
 Error get_version(int* version, int* subversion);
-Error get_library_version(char* version, int* resultlen);
 Error get_processor_name(char* name, int* resultlen);
 
 Error alloc_mem(MPI_Aint size, Info* info, void* baseptr);

@@ -118,14 +118,6 @@ Error get_version(int* version, int* subversion) {
   return {};
 }
 
-Error get_library_version(char* version, int* resultlen) {
-  const std::string text = fmt::format("Tutti {}, MPI {}.{}, ABI {}.{}", TUTTI_VERSION, MPI_VERSION, MPI_SUBVERSION,
-                                       MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
-  std::memcpy(version, text.c_str(), text.size() + 1);
-  *resultlen = static_cast<int>(text.size());
-  return {};
-}
-
 Error get_processor_name(char* name, int* resultlen) {
   std::string host = own_job().view().host;
   host.resize(std::min<size_t>(host.size(), MPI_MAX_PROCESSOR_NAME - 1));

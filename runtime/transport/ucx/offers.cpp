@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tutti-ucx: which version of UCX a rank on this machine would load, from which files, and which transports and devices
-// UCX offers it, after the variables and files that UCX reads. In libexec, for `tutti report`: the launcher itself does
-// not load UCX, which opens devices, and may stand still or crash where one is broken.
+// UCX offers it, after the variables and files that UCX reads. In libexec, for `tutti report`, and with the word --version,
+// for `tutti info`: the launcher itself does not load UCX, which opens devices, and may stand still or crash where one is
+// broken.
 #include <ucp/api/ucp.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -45,7 +47,11 @@ void print_offers(ucp_context_h context) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
+    std::printf("UCX %s\n", ucp_get_version_string());
+    return 0;
+  }
   std::printf("UCX %s\n", ucp_get_version_string());
   print_files();
   std::fflush(stdout);
