@@ -18,7 +18,8 @@ namespace tutti::rma {
 
 // The lock of one part (the standard, section 12.5.3): many may share it, or one holds it alone. Who asks takes a
 // ticket; tickets come in turn, so that nobody overtakes and nobody starves. Whoever has taken one has to enter and to
-// leave. No fence stands between a lock and plain accesses under it: entering acquires what leaving has released.
+// leave. A guest has no ticket: it comes in while others share, whoever waits (LockWish says why). No fence stands
+// between a lock and plain accesses under it: entering acquires what leaving has released.
 class TicketLock {
  public:
   struct Ticket {
@@ -36,7 +37,7 @@ class TicketLock {
   // second is the one of `together_`.
   bool is_turn(const Ticket& ticket) const {
     return together_.load(std::memory_order_acquire) == ticket.number &&
-           (!ticket.exclusive || alone_.load(std::memory_order_acquire) == ticket.number);
+           (!ticket.exclusive || gone_.load(std::memory_order_acquire) == without_guests(ticket.number));
   }
   // Once, when it is its turn: the next one may share.
   void enter(const Ticket& ticket) {
@@ -46,28 +47,44 @@ class TicketLock {
   void leave(const Ticket& ticket) {
     if (ticket.exclusive) {
       // Nobody else changes either: who comes next, to share or alone, waits for the second store. So the first one
-      // cannot undo the addition of one who shares behind this one, since that comes after both.
-      alone_.store(ticket.number + 1, std::memory_order_release);
+      // cannot undo the addition of one who shares behind this one, since that comes after both; and a guest comes to
+      // others who share alone.
+      gone_.store(without_guests(ticket.number + 1), std::memory_order_release);
       together_.store(ticket.number + 1, std::memory_order_release);
       return;
     }
     // Those who share leave in any order: each addition hands on what the ones before have released.
-    alone_.fetch_add(1, std::memory_order_acq_rel);
+    gone_.fetch_add(kOne, std::memory_order_acq_rel);
   }
-  // How many have left it, from some number on.
-  uint32_t left() const { return alone_.load(std::memory_order_acquire); }
+  // True: a guest is in, until it leaves. False: nobody shares it now.
+  bool enter_as_guest() {
+    uint64_t gone = gone_.load(std::memory_order_acquire);
+    do {
+      // More have entered than have left: one of them is in, and still so if nobody has left when the guest is counted.
+      // That counter is behind for a moment where one who was alone leaves.
+      const uint32_t entered = together_.load(std::memory_order_acquire);
+      const bool is_shared = static_cast<int32_t>(entered - static_cast<uint32_t>(gone >> 32)) > 0;
+      if (!is_shared && static_cast<uint32_t>(gone) == 0) return false;
+    } while (!gone_.compare_exchange_weak(gone, gone + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+    return true;
+  }
+  void leave_as_guest() { gone_.fetch_sub(1, std::memory_order_acq_rel); }
+  // How many have left it, from some number on; it changes as well when guests come and go.
+  uint64_t left() const { return gone_.load(std::memory_order_acquire); }
   // Nobody holds it or waits for it.
-  bool is_free() const {
-    return static_cast<uint32_t>(taken_.load(std::memory_order_acquire) >> 32) ==
-           alone_.load(std::memory_order_acquire);
+  bool is_free() const { return taken_by(taken_.load(std::memory_order_acquire)) == left(); }
+  // Some have not entered, or one holds it alone.
+  bool is_awaited() const {
+    return static_cast<uint32_t>(taken_.load(std::memory_order_acquire) >> 32) !=
+           together_.load(std::memory_order_acquire);
   }
   // The part may not be locked from here on. False: somebody holds the lock or waits for it, and nothing has changed.
   bool expose() {
     uint64_t before = taken_.load(std::memory_order_acquire);
     do {
       // It counts those who have left, and only grows: if it is as many as have taken a ticket now, it is so still when
-      // no other has been taken.
-      if (static_cast<uint32_t>(before >> 32) != alone_.load(std::memory_order_acquire)) return false;
+      // no other has been taken. Without one in, no guest comes.
+      if (taken_by(before) != left()) return false;
     } while (
         !taken_.compare_exchange_weak(before, before | kExposed, std::memory_order_acq_rel, std::memory_order_acquire));
     return true;
@@ -76,9 +93,13 @@ class TicketLock {
 
  private:
   static constexpr uint64_t kOne = uint64_t{1} << 32, kExposed = 1;
+  static uint64_t without_guests(uint32_t left) { return uint64_t{left} << 32; }
+  // What gone_ is where nobody is in and nobody waits.
+  static uint64_t taken_by(uint64_t taken) { return without_guests(static_cast<uint32_t>(taken >> 32)); }
+
   std::atomic<uint64_t> taken_;     // the upper half: tickets; the lowest bit: exposed
+  std::atomic<uint64_t> gone_;      // the upper half: as many as have left; the lower one: guests that are in
   std::atomic<uint32_t> together_;  // the ticket that may enter to share: all before have entered
-  std::atomic<uint32_t> alone_;     // as many as have left
 };
 
 // Who changes bytes of a part at this moment, so that each update fetches and folds as one: a lock for each stripe of

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -48,15 +49,20 @@ class OriginSide {
   }
   // Answers, and what others do on their own.
   void flushed(int rank) TUTTI_ENGINE_OWNED {
-    --aim(rank).unheard;
+    Aim& there = aim(rank);
+    --there.unheard;
     --unheard_;
-    if (rank == lazily_locked_) lazily_locked_ = -1;
+    settled(there);
   }
   void posted(int rank) TUTTI_ENGINE_OWNED { ++aim(rank).posts; }
   void granted(int rank) TUTTI_ENGINE_OWNED { aim(rank).granted = true; }
-  void unlocked(int rank) TUTTI_ENGINE_OWNED {
-    aim(rank).unlocking = false;
-    if (rank == lazily_locked_) lazily_locked_ = -1;
+  // `awaited`: others waited for the lock by then.
+  void unlocked(int rank, bool awaited) TUTTI_ENGINE_OWNED {
+    Aim& there = aim(rank);
+    there.unlocking = false;
+    settled(there);
+    if (awaited || !awaited_.empty()) [[unlikely]]
+      awaited ? void(awaited_.insert(rank)) : void(awaited_.erase(rank));
   }
   // Perhaps of an earlier lock.
   void told_holders(int rank, std::vector<int> holders) TUTTI_ENGINE_OWNED {
@@ -95,7 +101,23 @@ class OriginSide {
   // What is sent behind it waits there; an answer to any of that says that it was granted.
   void begins_lazy_lock(int rank) TUTTI_ENGINE_OWNED {
     begins_lock(rank);
-    lazily_locked_ = rank;
+    if (++last_lazy_ == 0) ++last_lazy_;
+    aim(rank).lazy = last_lazy_;
+    lazy_.push_back({rank, last_lazy_});
+    ++unsettled_;
+  }
+  // Of all ranks: from now on each is asked for its lock when there is something to do under it, wants_lock(). Those that
+  // were asked are told by ends_lock_of_all().
+  void begins_lock_of_all() TUTTI_ENGINE_OWNED { locks_all_ = true; }
+  bool wants_lock(int rank) const TUTTI_ENGINE_OWNED { return locks_all_ && !aim(rank).of_all; }
+  void asked_under_lock_of_all(int rank) TUTTI_ENGINE_OWNED {
+    aim(rank).of_all = true;
+    of_all_.push_back(rank);
+  }
+  std::vector<int> ends_lock_of_all() TUTTI_ENGINE_OWNED {
+    locks_all_ = false;
+    for (const int rank : of_all_) aim(rank).of_all = false;
+    return std::exchange(of_all_, {});
   }
   // Its answer says that all operations there are complete, too.
   void begins_unlock(int rank) TUTTI_ENGINE_OWNED {
@@ -119,8 +141,28 @@ class OriginSide {
   bool is_posted(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).posts > 0; }
   void take_post(int rank) TUTTI_ENGINE_OWNED { --aim(rank).posts; }
   bool is_locked(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).granted; }
-  // The rank whose lock was asked for by begins_lazy_lock() last, while it is not known whether it has been granted; -1.
-  int lazily_locked() const TUTTI_ENGINE_OWNED { return lazily_locked_; }
+  // Of locks that were asked for by begins_lazy_lock(): whether it is unknown of one, or of this rank's, that it has been
+  // granted. visit(rank) for each such rank.
+  bool has_unsettled() const TUTTI_ENGINE_OWNED { return unsettled_ > 0; }
+  bool is_unsettled(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).lazy != 0; }
+  template <class Visit>
+  void each_unsettled(Visit&& visit) const TUTTI_ENGINE_OWNED {
+    if (unsettled_ == 0) [[likely]]
+      return;
+    for (const Lazy& each : lazy_)
+      if (aim(each.rank).lazy == each.number) visit(each.rank);
+  }
+  // The number of the last one, and whether that and those before have all been settled.
+  uint32_t last_lazy() const TUTTI_ENGINE_OWNED { return last_lazy_; }
+  bool are_settled(uint32_t until) TUTTI_ENGINE_OWNED {
+    for (; first_lazy_ < lazy_.size(); ++first_lazy_) {
+      const Lazy& first = lazy_[first_lazy_];
+      if (aim(first.rank).lazy == first.number) return static_cast<int32_t>(first.number - until) > 0;
+    }
+    return true;
+  }
+  // The ranks whose locks others waited for when this process gave them up last, ascending.
+  const std::set<int>& awaited() const TUTTI_ENGINE_OWNED { return awaited_; }
   bool is_unlocked(int rank) const TUTTI_ENGINE_OWNED { return !aim(rank).unlocking; }
   // Of a lock that is awaited: who holds it or comes before, as far as that has been told. Empty: not known.
   std::span<const int> holders(int rank) const TUTTI_ENGINE_OWNED {
@@ -140,10 +182,23 @@ class OriginSide {
     uint32_t open = 0;       // operations that are not locally complete
     uint32_t unheard = 0;    // questions without an answer, whether all before are complete there
     int32_t posts = 0;       // its exposure epochs that I have not entered
+    uint32_t lazy = 0;       // the number of its lock in lazy_, if that is not settled; 0: it is
     bool unasked = false;    // there was an operation since the last question
     bool is_listed = false;  // in to_flush_
     bool granted = false, unlocking = false;
+    bool of_all = false;  // in of_all_
   };
+  // A lock that is asked for and not waited for.
+  struct Lazy {
+    int rank;
+    uint32_t number;  // from 1 on
+  };
+  void settled(Aim& there) TUTTI_ENGINE_OWNED {
+    if (std::exchange(there.lazy, 0) == 0) return;
+    if (--unsettled_ > 0) return;
+    lazy_.clear();
+    first_lazy_ = 0;
+  }
   Aim& aim(int rank) TUTTI_ENGINE_OWNED {
     Aim* const known = aims_.find(rank);
     return known ? *known : aims_.set(rank, {});
@@ -157,7 +212,13 @@ class OriginSide {
   ByProcess<Aim> aims_ TUTTI_OWNERS;        // by rank
   std::vector<int> to_flush_ TUTTI_OWNERS;  // each rank with something unasked, and some without
   uint64_t open_ TUTTI_OWNERS = 0, unheard_ TUTTI_OWNERS = 0;
-  int lazily_locked_ TUTTI_OWNERS = -1;
+  std::vector<Lazy> lazy_ TUTTI_OWNERS;  // in their order, until all are settled
+  size_t first_lazy_ TUTTI_OWNERS = 0;   // of them that may not be settled
+  int unsettled_ TUTTI_OWNERS = 0;
+  uint32_t last_lazy_ TUTTI_OWNERS = 0;
+  bool locks_all_ TUTTI_OWNERS = false;
+  std::vector<int> of_all_ TUTTI_OWNERS;  // ranks asked for their lock since
+  std::set<int> awaited_ TUTTI_OWNERS;
   std::map<int, std::vector<int>> holders_ TUTTI_OWNERS;  // of locks that have been waited for, once asked
   uint64_t mark_ TUTTI_OWNERS = 0;
   Error failure_ TUTTI_OWNERS;

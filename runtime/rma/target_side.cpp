@@ -69,10 +69,9 @@ Error TargetSide::expose() {
 }
 
 // An origin that is refused hears so as soon as it has the lock.
-void TargetSide::asks_lock(int origin, bool exclusive) {
+void TargetSide::asks_lock(int origin, LockWish wish) {
   bool exposed = exposed_;
-  const bool has_it =
-      common_lock_ ? common_lock_->request(origin, exclusive, exposed) : lock_.request(origin, exclusive);
+  const bool has_it = common_lock_ ? common_lock_->request(origin, wish, exposed) : lock_.request(origin, wish);
   if (exposed) answers_->failed(origin, exposed_and_locked(rank_));
   if (has_it) answers_->granted(origin);
   tell_holders();
@@ -85,7 +84,7 @@ void TargetSide::unlock(int origin) {
     if (common_lock_->holds(origin)) common_lock_->release(origin);
   } else if (lock_.holds(origin))
     for (const int next : lock_.release(origin)) answers_->granted(next);
-  answers_->unlocked(origin);
+  answers_->unlocked(origin, common_lock_ ? common_lock_->is_awaited() : lock_.is_awaited());
   tell_holders();
 }
 

@@ -30,7 +30,8 @@ class Answers {
  public:
   virtual void flushed(int origin) TUTTI_ENGINE_OWNED = 0;
   virtual void granted(int origin) TUTTI_ENGINE_OWNED = 0;
-  virtual void unlocked(int origin) TUTTI_ENGINE_OWNED = 0;
+  // `awaited`: others wait for the lock that it has given up.
+  virtual void unlocked(int origin, bool awaited) TUTTI_ENGINE_OWNED = 0;
   // Those whom it waits for with its lock, in the order of their turns; empty: it waits no more.
   virtual void holders(int origin, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED = 0;
   // What the calls of its epoch have to say.
@@ -74,7 +75,7 @@ class TargetSide {
   // your exposure epoch; I give up the lock.
   enum class Behind : uint8_t { flush, complete, unlock };
   void says(int origin, Behind what) TUTTI_ENGINE_OWNED;
-  void asks_lock(int origin, bool exclusive) TUTTI_ENGINE_OWNED;
+  void asks_lock(int origin, LockWish wish) TUTTI_ENGINE_OWNED;
   // Of the common lock: it is the turn of one that has asked; or others have gone before those that wait.
   void grants(int origin) TUTTI_ENGINE_OWNED {
     answers_->granted(origin);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rma/window_end.hpp"
 
+#include <vector>
+
 namespace tutti::rma {
 
 void WindowEnd::flush(int rank) {
   flush_locally(rank);
-  // Also where nothing was started under it: behind a flush the lock is held.
-  if (const int lazy = origin_.lazily_locked(); lazy >= 0 && (rank == kAll || rank == lazy)) ask_for_lazy_lock();
+  ask_for_lazy_locks(rank);  // also where nothing was started under one: behind a flush it is held
   if (rank == kAll) return origin_.begins_flush_of_all([this](int each) TUTTI_ENGINE_OWNED { messages_.flush(each); });
   if (!is_near(rank) && origin_.begins_flush(rank)) messages_.flush(rank);
 }
@@ -45,19 +46,25 @@ void WindowEnd::take_complete(int rank) {
 void WindowEnd::lock(int rank, bool exclusive) {
   if (const int near = member(rank); near >= 0) return direct_->lock(near, exclusive);
   origin_.begins_lock(rank);
-  messages_.lock(rank, exclusive, false);
+  messages_.lock(rank, {.exclusive = exclusive}, false);
 }
 
-void WindowEnd::lock_lazily(int rank, bool exclusive) {
+void WindowEnd::lock_lazily(int rank, LockWish wish) {
   origin_.begins_lazy_lock(rank);
-  messages_.lock(rank, exclusive, true);
+  messages_.lock(rank, wish, true);
 }
 
-void WindowEnd::ask_for_lazy_lock() {
-  const int rank = origin_.lazily_locked();
-  if (rank < 0) return;
-  origin_.begins_question(rank);
-  messages_.flush(rank);
+void WindowEnd::ask_for_lazy_locks(int rank) {
+  if (!origin_.has_unsettled()) [[likely]]
+    return;
+  std::vector<int> ranks;  // an own one's answer comes at once
+  origin_.each_unsettled([&](int each) {
+    if (rank == kAll || rank == each) ranks.push_back(each);
+  });
+  for (const int each : ranks) {
+    origin_.begins_question(each);
+    messages_.flush(each);
+  }
 }
 
 bool WindowEnd::is_locked(int rank) {

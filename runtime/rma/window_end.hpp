@@ -88,10 +88,11 @@ class WindowEnd {
   void lock(int rank, bool exclusive) TUTTI_ENGINE_OWNED;
   // The same where nobody waits until it is granted: what is started under it waits at the target, and flush() and
   // unlock() for that. Not of memory that this process can come to itself.
-  void lock_lazily(int rank, bool exclusive) TUTTI_ENGINE_OWNED;
+  void lock_lazily(int rank, LockWish wish) TUTTI_ENGINE_OWNED;
   bool can_lock_lazily(int rank) const { return rank != data_.rank && member(rank) < 0; }
-  // Has it be known whether the lock that was asked for so is granted: then OriginSide::lazily_locked() is -1.
-  void ask_for_lazy_lock() TUTTI_ENGINE_OWNED;
+  // Has it be known of the locks that were asked for so, of this rank or kAll, whether they are granted: what
+  // OriginSide::has_unsettled() tells.
+  void ask_for_lazy_locks(int rank) TUTTI_ENGINE_OWNED;
   // When my operations there are complete.
   void unlock(int rank) TUTTI_ENGINE_OWNED;
 

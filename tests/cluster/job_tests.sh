@@ -27,7 +27,7 @@ test_programs() {
   local name
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
     op.user comm.communicators comm.resources comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.bcast_gaps \
-    coll.stress coll.requests legal.collectives rma.fence rma.pscw rma.lock rma.atomics rma.derived rma.dynamic \
+    coll.stress coll.requests legal.collectives rma.fence rma.pscw rma.lock rma.lock_all rma.atomics rma.derived rma.dynamic \
     rma.large rma.shared rma.direct rma.random rma.errors; do
     launch --host $all "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
@@ -37,6 +37,32 @@ test_programs() {
   went_well
   said "The solution is right."
   said "on node3"
+  nothing_is_left
+}
+
+# Operations on windows by memory that the ranks of a node share and by messages, in one window; as the standard allows it
+# at its worst; and by messages alone. TUTTI_TEST_WINDOWS picks programs.
+test_windows() {
+  nodes_up $nodes
+  local name how
+  for how in "" "--stress=loose" "--stress=random:7" "--set rma.direct=off"; do
+    for name in ${TUTTI_TEST_WINDOWS:-fence pscw lock lock_all accumulate atomics derived dynamic attached shared direct random \
+      properties errors threads}; do
+      launch $how --host $all "$programs/program.rma.$name"
+      [ "$code" = 0 ] || fail "$name $how, exit code $code: $(cat "$bed/out")"
+      echo "$name $how: $took s"
+    done
+  done
+  nothing_is_left
+}
+
+# Whom MPI_Win_lock_all asks, and when it waits.
+test_lock_all() {
+  nodes_up $nodes
+  launch --host $all "$programs/program.rma.lock_all" lazy
+  went_well
+  launch --set rma.direct=off --host $all "$programs/program.rma.lock_all" lazy
+  went_well
   nothing_is_left
 }
 

@@ -225,6 +225,19 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank == 0) lock_and_unlock(MPI_LOCK_SHARED, last, win);
        if (rank > 0) recv(rank == 1 ? 0 : 1);
      }},
+    {"window_lock_all",  // the same, where the lock is asked for by the operation
+     [] {
+       MPI_Win win = window();
+       const int last = size - 1;
+       if (rank == 1) hold(last, win);
+       MPI_Barrier(world);
+       if (rank == 0) {
+         MPI_Win_lock_all(0, win);
+         MPI_Put(&rank, 1, MPI_INT, last, 0, 1, MPI_INT, win);
+         MPI_Win_unlock_all(win);
+       }
+       if (rank > 0) recv(rank == 1 ? 0 : 1);
+     }},
     {"window_locks",  // each holds what the other wants
      [] {
        MPI_Win win = window();

@@ -18,23 +18,23 @@ using Ranks = std::vector<int>;
 
 TEST(LockQueue, is_shared_by_many_or_held_by_one) {
   LockQueue locks;
-  EXPECT_TRUE(locks.request(1, false));
-  EXPECT_TRUE(locks.request(2, false));
-  EXPECT_FALSE(locks.request(3, true));
+  EXPECT_TRUE(locks.request(1, {false}));
+  EXPECT_TRUE(locks.request(2, {false}));
+  EXPECT_FALSE(locks.request(3, {true}));
   EXPECT_TRUE(locks.holds(1) && locks.holds(2) && !locks.holds(3));
   EXPECT_EQ(locks.release(1), Ranks{});
   EXPECT_EQ(locks.release(2), Ranks{3});
-  EXPECT_FALSE(locks.request(1, false));
+  EXPECT_FALSE(locks.request(1, {false}));
   EXPECT_EQ(locks.release(3), Ranks{1});
 }
 
 TEST(LockQueue, nobody_overtakes) {
   LockQueue locks;
-  EXPECT_TRUE(locks.request(0, false));
-  EXPECT_FALSE(locks.request(1, true));
-  EXPECT_FALSE(locks.request(2, false));  // or those that share would starve who wants it alone
-  EXPECT_FALSE(locks.request(3, false));
-  EXPECT_FALSE(locks.request(4, true));
+  EXPECT_TRUE(locks.request(0, {false}));
+  EXPECT_FALSE(locks.request(1, {true}));
+  EXPECT_FALSE(locks.request(2, {false}));  // or those that share would starve who wants it alone
+  EXPECT_FALSE(locks.request(3, {false}));
+  EXPECT_FALSE(locks.request(4, {true}));
   EXPECT_EQ(locks.release(0), Ranks{1});
   EXPECT_EQ(locks.release(1), (Ranks{2, 3}));
   EXPECT_EQ(locks.release(3), Ranks{});
@@ -43,11 +43,35 @@ TEST(LockQueue, nobody_overtakes) {
   EXPECT_TRUE(locks.is_free());
 }
 
+// Two locks, and two who hold one of them each and want to share the other one, too, at which somebody waits to be alone.
+TEST(LockQueue, who_passes_does_not_wait_for_who_waits) {
+  LockQueue locks;
+  EXPECT_TRUE(locks.request(0, {}));
+  EXPECT_FALSE(locks.request(1, {.exclusive = true}));
+  EXPECT_TRUE(locks.request(2, {.passes = true}));
+  EXPECT_TRUE(locks.is_awaited());
+  EXPECT_EQ(locks.before(1), (Ranks{0, 2}));
+  EXPECT_EQ(locks.release(0), Ranks{});
+  EXPECT_EQ(locks.release(2), Ranks{1});
+  EXPECT_FALSE(locks.is_awaited());
+  // Behind one who is alone it comes in with the first one who shares, whoever stands between them.
+  EXPECT_FALSE(locks.request(3, {}));
+  EXPECT_FALSE(locks.request(4, {.exclusive = true}));
+  EXPECT_FALSE(locks.request(5, {.passes = true}));
+  EXPECT_FALSE(locks.request(6, {}));
+  EXPECT_EQ(locks.before(5), Ranks{1});
+  EXPECT_EQ(locks.before(6), (Ranks{1, 3, 4, 5}));
+  EXPECT_EQ(locks.release(1), (Ranks{3, 5}));
+  EXPECT_EQ(locks.release(5), Ranks{});
+  EXPECT_EQ(locks.release(3), Ranks{4});
+  EXPECT_EQ(locks.release(4), Ranks{6});
+}
+
 TEST(LockQueue, knows_whom_one_waits_for) {
   LockQueue locks;
-  locks.request(0, false);
-  locks.request(1, true);
-  locks.request(2, false);
+  locks.request(0, {false});
+  locks.request(1, {true});
+  locks.request(2, {false});
   EXPECT_EQ(locks.before(0), Ranks{});
   EXPECT_EQ(locks.before(1), Ranks{0});
   EXPECT_EQ(locks.before(2), (Ranks{0, 1}));

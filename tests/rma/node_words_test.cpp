@@ -67,6 +67,35 @@ TEST(TicketLock, is_shared_by_many_or_held_by_one) {
   EXPECT_TRUE(lock.is_free());
 }
 
+TEST(TicketLock, lets_guests_in_while_others_share) {
+  const Words words(1);
+  TicketLock& lock = words->lock(0);
+  EXPECT_FALSE(lock.enter_as_guest());
+  const Ticket one = take(lock, false), alone = take(lock, true), late = take(lock, false);
+  EXPECT_FALSE(lock.enter_as_guest());  // nobody is in
+  EXPECT_TRUE(lock.is_awaited());
+  lock.enter(one);
+  EXPECT_TRUE(lock.enter_as_guest());
+  lock.leave(one);
+  EXPECT_FALSE(lock.is_turn(alone));
+  EXPECT_TRUE(lock.enter_as_guest());  // to another guest
+  lock.leave_as_guest();
+  EXPECT_FALSE(lock.is_turn(alone) || lock.is_free() || lock.expose());
+  lock.leave_as_guest();
+  ASSERT_TRUE(lock.is_turn(alone));
+  lock.enter(alone);
+  EXPECT_FALSE(lock.enter_as_guest());
+  lock.leave(alone);
+  ASSERT_TRUE(lock.is_turn(late));
+  lock.enter(late);
+  EXPECT_FALSE(lock.is_awaited());
+  EXPECT_TRUE(lock.enter_as_guest());
+  lock.leave(late);
+  EXPECT_FALSE(lock.is_free());
+  lock.leave_as_guest();
+  EXPECT_TRUE(lock.is_free() && lock.expose());
+}
+
 TEST(TicketLock, is_not_exposed_while_somebody_wants_it) {
   const Words words(1);
   TicketLock& lock = words->lock(0);
@@ -95,8 +124,8 @@ TEST(TicketLock, goes_on_where_its_numbers_end) {
   const uint32_t last = ~uint32_t{0};
   const uint64_t taken = uint64_t{last} << 32;
   std::memcpy(static_cast<void*>(&lock), &taken, sizeof taken);
-  std::memcpy(reinterpret_cast<std::byte*>(&lock) + 8, &last, 4);
-  std::memcpy(reinterpret_cast<std::byte*>(&lock) + 12, &last, 4);
+  std::memcpy(reinterpret_cast<std::byte*>(&lock) + 8, &taken, sizeof taken);  // and as many have left
+  std::memcpy(reinterpret_cast<std::byte*>(&lock) + 16, &last, 4);
   EXPECT_TRUE(lock.is_free());
   const Ticket one = take(lock, false), two = take(lock, true);
   EXPECT_EQ(two.number, 0u);
@@ -134,6 +163,49 @@ TEST(TicketLock, keeps_threads_apart) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(torn);
   EXPECT_EQ(sum, 2 * 2000);
+  EXPECT_TRUE(lock.is_free());
+}
+
+// Threads with tickets, and one that comes as a guest when it can.
+TEST(TicketLock, keeps_guests_apart_from_who_is_alone) {
+  const Words words(1);
+  TicketLock& lock = words->lock(0);
+  int64_t sum = 0;
+  std::atomic<bool> torn = false;
+  std::atomic<int> working = 3;
+  const auto look = [&] { torn = torn || sum % 2 != 0; };
+  const auto work = [&](int thread) {
+    for (int i = 0; i < 2000; ++i) {
+      bool exposed;
+      const Ticket ticket = lock.take((i + thread) % 2 == 0, exposed);
+      while (!lock.is_turn(ticket)) std::this_thread::yield();
+      lock.enter(ticket);
+      if (ticket.exclusive) {
+        sum += 1;
+        sum += 1;
+      } else {
+        look();
+        if (i % 8 == 0) std::this_thread::yield();
+      }
+      lock.leave(ticket);
+    }
+    --working;
+  };
+  const auto visit = [&] {
+    while (working.load() > 0) {
+      if (!lock.enter_as_guest()) continue;
+      look();
+      std::this_thread::yield();
+      look();
+      lock.leave_as_guest();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) threads.emplace_back(work, t);
+  threads.emplace_back(visit);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(torn);
+  EXPECT_EQ(sum, 2 * 3000);
   EXPECT_TRUE(lock.is_free());
 }
 

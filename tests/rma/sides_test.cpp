@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,7 @@ TEST(OriginSide, unlocking_asks_as_flushing_does) {
   origin.begins_unlock(1);
   EXPECT_FALSE(origin.is_locked(1) || origin.is_unlocked(1));
   EXPECT_FALSE(origin.begins_flush(1));
-  origin.unlocked(1);
+  origin.unlocked(1, false);
   EXPECT_TRUE(origin.is_unlocked(1));
   origin.begins_lock(1);
   EXPECT_TRUE(origin.holders(1).empty());  // those were an earlier lock's
@@ -110,13 +111,73 @@ TEST(OriginSide, a_flush_of_all_asks_those_that_there_is_something_to_ask) {
   EXPECT_EQ(asked, Ranks{5});
 }
 
+TEST(OriginSide, asks_for_locks_of_all_when_there_is_something_to_do) {
+  rma::OriginSide origin;
+  EXPECT_FALSE(origin.wants_lock(1));
+  origin.begins_lock_of_all();
+  EXPECT_TRUE(origin.wants_lock(1));
+  for (const int rank : {7, 1}) origin.asked_under_lock_of_all(rank);
+  EXPECT_FALSE(origin.wants_lock(1));
+  EXPECT_TRUE(origin.wants_lock(2));
+  EXPECT_EQ(origin.ends_lock_of_all(), (Ranks{7, 1}));
+  EXPECT_FALSE(origin.wants_lock(2));
+  origin.begins_lock_of_all();
+  EXPECT_TRUE(origin.wants_lock(1));
+  EXPECT_EQ(origin.ends_lock_of_all(), Ranks{});
+}
+
+TEST(OriginSide, knows_which_lazy_locks_are_settled) {
+  rma::OriginSide origin;
+  const auto unsettled = [&] {
+    Ranks ranks;
+    origin.each_unsettled([&](int rank) { ranks.push_back(rank); });
+    return ranks;
+  };
+  EXPECT_TRUE(origin.are_settled(origin.last_lazy()));
+  for (const int rank : {4, 2, 9}) origin.begins_lazy_lock(rank);
+  const uint32_t until = origin.last_lazy();
+  EXPECT_TRUE(origin.has_unsettled() && origin.is_unsettled(2));
+  EXPECT_EQ(unsettled(), (Ranks{4, 2, 9}));
+  origin.begins_question(4);
+  origin.flushed(4);
+  origin.begins_unlock(2);
+  origin.unlocked(2, false);
+  EXPECT_EQ(unsettled(), Ranks{9});
+  origin.begins_lazy_lock(2);  // once more, which is another one
+  EXPECT_FALSE(origin.are_settled(until));
+  origin.begins_unlock(9);
+  origin.unlocked(9, false);
+  EXPECT_TRUE(origin.are_settled(until));
+  EXPECT_FALSE(origin.are_settled(origin.last_lazy()));
+  EXPECT_EQ(unsettled(), Ranks{2});
+  origin.begins_unlock(2);
+  origin.unlocked(2, false);
+  EXPECT_FALSE(origin.has_unsettled());
+  EXPECT_TRUE(origin.are_settled(origin.last_lazy()));
+}
+
+TEST(OriginSide, remembers_at_whose_locks_others_waited) {
+  rma::OriginSide origin;
+  const auto give_up = [&](int rank, bool awaited) {
+    origin.begins_lock(rank);
+    origin.begins_unlock(rank);
+    origin.unlocked(rank, awaited);
+  };
+  for (const int rank : {5, 3, 8}) give_up(rank, rank != 8);
+  EXPECT_EQ(origin.awaited(), (std::set{3, 5}));
+  give_up(5, false);
+  EXPECT_EQ(origin.awaited(), std::set{3});
+}
+
 // ---- the target
 
 // Writes down what others are told.
 struct Written final : rma::Answers {
   void flushed(int origin) override { said.push_back(fmt::format("{} flushed", origin)); }
   void granted(int origin) override { said.push_back(fmt::format("{} granted", origin)); }
-  void unlocked(int origin) override { said.push_back(fmt::format("{} unlocked", origin)); }
+  void unlocked(int origin, bool awaited) override {
+    said.push_back(fmt::format("{} unlocked{}", origin, awaited ? " awaited" : ""));
+  }
   void holders(int origin, const std::vector<int>& ranks) override {
     std::string text = fmt::format("{} holders", origin);
     for (const int rank : ranks) text += fmt::format(" {}", rank);
@@ -164,8 +225,8 @@ TEST_F(TargetSide, an_epoch_is_complete_behind_its_operations) {
 }
 
 TEST_F(TargetSide, a_lock_is_given_up_behind_the_operations_under_it) {
-  side.asks_lock(1, true);
-  side.asks_lock(2, true);
+  side.asks_lock(1, {true});
+  side.asks_lock(2, {true});
   EXPECT_EQ(answers.take(), Said{"1 granted"});
   side.begins(1);
   side.says(1, Behind::unlock);
@@ -176,25 +237,42 @@ TEST_F(TargetSide, a_lock_is_given_up_behind_the_operations_under_it) {
 }
 
 TEST_F(TargetSide, who_waits_hears_of_whom_until_it_waits_no_more) {
-  side.asks_lock(1, true);
-  side.asks_lock(2, false);
-  side.asks_lock(3, true);
+  side.asks_lock(1, {true});
+  side.asks_lock(2, {false});
+  side.asks_lock(3, {true});
   side.asks_holders(3);
   EXPECT_EQ(answers.take(), (Said{"1 granted", "3 holders 1 2"}));
   side.says(1, Behind::unlock);
-  EXPECT_EQ(answers.take(), (Said{"2 granted", "1 unlocked", "3 holders 2"}));
+  EXPECT_EQ(answers.take(), (Said{"2 granted", "1 unlocked awaited", "3 holders 2"}));
   side.says(2, Behind::unlock);
   EXPECT_EQ(answers.take(), (Said{"3 granted", "2 unlocked", "3 holders"}));
-  side.asks_lock(1, true);
+  side.asks_lock(1, {true});
   EXPECT_EQ(answers.take(), Said{});
+}
+
+TEST_F(TargetSide, who_passes_waits_for_nobody_but_who_is_alone) {
+  side.asks_lock(1, {});
+  side.asks_lock(2, {.exclusive = true});
+  side.asks_lock(3, {});
+  side.asks_lock(4, {.passes = true});
+  EXPECT_EQ(answers.take(), (Said{"1 granted", "4 granted"}));
+  side.says(4, Behind::unlock);
+  EXPECT_EQ(answers.take(), Said{"4 unlocked awaited"});
+  side.says(1, Behind::unlock);
+  EXPECT_EQ(answers.take(), (Said{"2 granted", "1 unlocked awaited"}));
+  side.asks_lock(5, {.passes = true});
+  side.asks_holders(5);
+  EXPECT_EQ(answers.take(), Said{"5 holders 2"});
+  side.says(2, Behind::unlock);
+  EXPECT_EQ(answers.take(), (Said{"3 granted", "5 granted", "2 unlocked", "5 holders"}));
 }
 
 TEST_F(TargetSide, who_locks_what_is_exposed_hears_so_before_it_has_the_lock) {
   EXPECT_FALSE(side.expose());
-  side.asks_lock(1, false);
+  side.asks_lock(1, {false});
   EXPECT_EQ(answers.take(), (Said{fmt::format("1 failed {}", int{MPI_ERR_RMA_SYNC}), "1 granted"}));
   side.hide();
-  side.asks_lock(2, false);
+  side.asks_lock(2, {false});
   EXPECT_EQ(answers.take(), Said{"2 granted"});
   EXPECT_EQ(side.expose().mpi_class(), MPI_ERR_RMA_SYNC);
   side.says(1, Behind::unlock);
@@ -204,16 +282,17 @@ TEST_F(TargetSide, who_locks_what_is_exposed_hears_so_before_it_has_the_lock) {
 
 // A lock that others take elsewhere: who may have it is told in time.
 struct Elsewhere final : rma::CommonLock {
-  bool request(int rank, bool, bool& is_exposed) override {
+  bool request(int rank, rma::LockWish, bool& is_exposed) override {
     is_exposed = exposed;
     if (free) holder = rank;
     return free;
   }
   void release(int) override { holder = -1; }
   bool holds(int rank) const override { return rank == holder; }
+  bool is_awaited() const override { return awaited; }
   std::vector<int> before(int rank) const override { return rank == holder ? Ranks{} : others; }
 
-  bool free = false, exposed = false;
+  bool free = false, exposed = false, awaited = false;
   int holder = -1;
   Ranks others{7, 8};
 };
@@ -221,7 +300,7 @@ struct Elsewhere final : rma::CommonLock {
 TEST_F(TargetSide, asks_a_common_lock_for_those_who_ask_it) {
   Elsewhere lock;
   side.set_lock(lock);
-  side.asks_lock(1, true);
+  side.asks_lock(1, {true});
   EXPECT_EQ(answers.take(), Said{});
   side.asks_holders(1);
   EXPECT_EQ(answers.take(), Said{"1 holders 7 8"});
@@ -238,7 +317,7 @@ TEST_F(TargetSide, asks_a_common_lock_for_those_who_ask_it) {
   EXPECT_EQ(answers.take(), Said{"1 unlocked"});
   EXPECT_EQ(lock.holder, -1);
   lock.free = lock.exposed = true;
-  side.asks_lock(2, false);
+  side.asks_lock(2, {false});
   EXPECT_EQ(answers.take(), (Said{fmt::format("2 failed {}", int{MPI_ERR_RMA_SYNC}), "2 granted"}));
 }
 

@@ -100,9 +100,15 @@ void Window::add_needs_of_lock(life::Condition& needs, int rank) const {
   needs.end().end();
 }
 
-void Window::add_needs(life::Condition& needs) const {
-  const int rank = protocol->origin().lazily_locked();
-  rank < 0 ? void(needs.always()) : add_needs_of_lock(needs, rank);
+void Window::add_needs(life::Condition& needs, int rank) const {
+  std::vector<int> ranks;  // who is asked whom its lock waits for may answer at once
+  protocol->origin().each_unsettled([&](int each) {
+    if (rank == rma::kAll || rank == each) ranks.push_back(each);
+  });
+  if (ranks.empty()) return void(needs.always());
+  needs.all();
+  for (const int each : ranks) add_needs_of_lock(needs, each);
+  needs.end();
 }
 
 void Window::drop_those(int rank) {

@@ -59,6 +59,9 @@ class Window final : public HasErrhandler {
   // again and again for what another rank is to write; and whether the next such call has something.
   unsigned looks = 0;
   bool has_written = false;
+  // Likewise: MPI_Win_lock_all has asked for the locks of some, and those of others are asked for by ask_for_lock(), when
+  // there is an operation at them.
+  bool locks_when_used = false;
 
   std::unique_ptr<void, Freed> allocated;  // MPI_Win_allocate, where it shares memory with nobody
   std::unique_ptr<NodeMemory> node;        // MPI_Win_allocate_shared, and MPI_Win_allocate where it does
@@ -78,9 +81,9 @@ class Window final : public HasErrhandler {
       drop_those(rank);
   }
 
-  // Whose action operations under way need here: that of those who come before with the lock that they wait for, if
-  // there is one; as one term.
-  void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED;
+  // Whose action operations under way at `rank`, or at all (rma::kAll), need: that of those who come before with the
+  // locks that they wait for, if there are any; as one term.
+  void add_needs(life::Condition& needs, int rank) const TUTTI_ENGINE_OWNED;
   void add_needs_of_lock(life::Condition& needs, int rank) const TUTTI_ENGINE_OWNED;
 
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
@@ -123,6 +126,9 @@ std::string name_of_memory(const Window& window);
 void go_direct(Window& window);
 // The memory is there: others may access it, and the program gets the handle.
 MPI_Win open_window(Window& window, void* base);
+
+// Before an operation at this rank, where Window::locks_when_used. May wait, for locks of another window.
+void ask_for_lock(Window& window, int rank) TUTTI_ENGINE_OWNED;
 
 // What the argument checks of the constructors say.
 Error bad_size(MPI_Aint size);

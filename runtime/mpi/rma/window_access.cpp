@@ -162,7 +162,7 @@ rma::Target target(const Window& win, const There& there) {
 
 class AccessRequest final : public Request, public Pooled<AccessRequest> {
  public:
-  explicit AccessRequest(Window& window) : Request(Kind::one_sided, *window.comm), window_(&window) {}
+  AccessRequest(Window& window, int rank) : Request(Kind::one_sided, *window.comm), window_(&window), rank_(rank) {}
   ~AccessRequest() override {
     if (in_use_) [[unlikely]] {
       drop_buffers(in_use_.get());
@@ -199,10 +199,11 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
   }
   HasErrhandler& raises_on() const override { return *window_; }
   const Window* window() const { return window_.get(); }
-  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { window_->add_needs(needs); }
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { window_->add_needs(needs, rank_); }
 
  private:
   const Ref<Window> window_;
+  const int rank_;  // its target
   std::shared_ptr<Window::InUse> in_use_;
   Error error_;
 };
@@ -285,7 +286,7 @@ template <class Start>
 [[gnu::noinline]] Error start_with_request(Window& win, const There& there, MPI_Request* request, const Seen& what,
                                            Start&& start) TUTTI_ENGINE_OWNED {
   const bool nothing = there.rank == MPI_PROC_NULL || there.bytes() == 0;
-  auto* made = new AccessRequest(win);
+  auto* made = new AccessRequest(win, there.rank);
   if (watches_buffers && !nothing) [[unlikely]]
     if (Error e = take_all(win, there, made, what)) {
       made->release();
@@ -314,6 +315,8 @@ template <class Check, class See, class Start>
     if (Error e = check()) return e;
   }
   if (!looks) win.has_written = true;
+  if (win.locks_when_used) [[unlikely]]
+    ask_for_lock(win, there.rank);
   if (request) return start_with_request(win, there, request, see(), start);
   if (nowhere || there.bytes() == 0) return {};
   if (watches_buffers) [[unlikely]]

@@ -121,7 +121,7 @@ void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
     protocol.flush(rank);
     win.comm->engine().wait_until(
         [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank) || is_harmed(win); },
-        [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
+        [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs, rank); });
   }
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
@@ -132,29 +132,42 @@ void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
   protocol.flush_locally(rank);
   win.comm->engine().wait_until(
       [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank) || is_harmed(win); },
-      [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs); });
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs, rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed_locally(rank);
 }
 
-// One lock at a time is waited for later. Two that this process had asked for and not got could each be held by somebody
-// who waits for the other one, where a program that takes them one after the other is right.
-void settle_lazy_lock() TUTTI_ENGINE_OWNED {
-  Window* const window = std::exchange(process().lazily_locked, nullptr);
-  if (!window) [[likely]]
-    return;
-  window->protocol->ask_for_lazy_lock();
-  window->comm->engine().wait_until(
-      [&]() TUTTI_ENGINE_OWNED { return window->protocol->origin().lazily_locked() < 0 || is_harmed(*window); },
-      [&](Condition& needs) TUTTI_ENGINE_OWNED { window->add_needs(needs); });
+// Locks are waited for later of one call at a time. Two that this process had asked for and not got could each be held by
+// somebody who waits for the other one, where a program that takes them one after the other is right. The call is that of
+// `but`: then there is nothing to wait for.
+void settle_lazy_locks(const Window* but = nullptr) TUTTI_ENGINE_OWNED {
+  Window*& last = process().lazily_locked;
+  while (last && last != but) [[unlikely]] {
+    Window* const window = last;
+    rma::WindowEnd& protocol = *window->protocol;
+    const uint32_t until = protocol.origin().last_lazy();
+    protocol.ask_for_lazy_locks(kAll);
+    // Another thread may give up these locks meanwhile, and free the window.
+    window->comm->engine().wait_until(
+        [&]()
+            TUTTI_ENGINE_OWNED { return last != window || protocol.origin().are_settled(until) || is_harmed(*window); },
+        [&](Condition& needs)
+            TUTTI_ENGINE_OWNED { last != window ? void(needs.always()) : window->add_needs(needs, kAll); });
+    if (last == window && (!protocol.origin().has_unsettled() || is_harmed(*window))) last = nullptr;
+  }
 }
 
-// Whether the call may return before it is its turn. A lock of memory that this process comes to itself protects what it
-// loads and stores there, also where operations go by messages; and who looks on at what comes in which order wants to know
-// when it has the lock.
-bool may_be_lazy(const Window& window, int rank) {
-  return window.protocol->can_lock_lazily(rank) && !window.node && !strict && !window.races && !seen(window);
+// Whether the call may return before it is its turn. Who looks on at what comes in which order wants to know when it has
+// the lock.
+bool may_be_lazy(const Window& window) {
+  return !strict && !window.races && !seen(window);
+}
+
+// A lock of memory that this process comes to itself protects what it loads and stores there, also where operations go by
+// messages.
+bool may_be_lazy_at(const Window& window, int rank) {
+  return window.protocol->can_lock_lazily(rank) && !(window.node && window.node->member(rank) >= 0);
 }
 
 void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
@@ -169,9 +182,16 @@ void take_lock(Window& window, int rank, bool exclusive) TUTTI_ENGINE_OWNED {
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-std::vector<int> everybody(const Window& window) {
-  std::vector<int> ranks(static_cast<size_t>(window.size()));
-  for (int r = 0; r < window.size(); ++r) ranks[static_cast<size_t>(r)] = r;
+// Whose locks MPI_Win_lock_all waits for, ascending: where it need not be all, those of memory that this process comes to
+// itself, and of ranks at whose locks others waited when it gave them up last, so that it does not pass these again.
+std::vector<int> locked_at_once(const Window& window, bool lazy) TUTTI_ENGINE_OWNED {
+  std::vector<int> ranks;
+  if (!lazy) {
+    for (int r = 0; r < window.size(); ++r) ranks.push_back(r);
+    return ranks;
+  }
+  std::ranges::set_union(window.node ? window.node->ranks : std::vector{window.rank()},
+                         window.protocol->origin().awaited(), std::back_inserter(ranks));
   return ranks;
 }
 
@@ -192,20 +212,36 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
     for (const int rank : ranks) looks_on->unlocks(rank);
   fence_behind_update();
   for (const int rank : ranks) protocol.unlock(rank);
+  auto open = ranks.begin();
   window.comm->engine().wait_until(
       [&]() TUTTI_ENGINE_OWNED {
-        return is_harmed(window) || std::ranges::all_of(ranks, [&](int rank) TUTTI_ENGINE_OWNED {
-                 return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
-               });
+        const auto is_over = [&](int rank) TUTTI_ENGINE_OWNED {
+          return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
+        };
+        while (open != ranks.end() && is_over(*open)) ++open;
+        return open == ranks.end() || is_harmed(window);
       },
-      [&](Condition& needs) TUTTI_ENGINE_OWNED { window.add_needs(needs); });
-  if (process().lazily_locked == &window) process().lazily_locked = nullptr;
+      [&](Condition& needs) TUTTI_ENGINE_OWNED {
+        needs.all();
+        for (auto rank = open; rank != ranks.end(); ++rank) window.add_needs(needs, *rank);
+        needs.end();
+      });
+  if (process().lazily_locked == &window && !protocol.origin().has_unsettled()) process().lazily_locked = nullptr;
   for (const int rank : ranks) {
     window.drop_in_use(rank);
     if (window.races) [[unlikely]]
       window.races->completed(rank);
   }
   return failure_of(window);
+}
+
+Error end_lock_of_all(Window& window) TUTTI_ENGINE_OWNED {
+  window.locks_when_used = false;
+  std::vector<int> ranks = window.protocol->origin().ends_lock_of_all();
+  if (window.node)
+    std::ranges::copy_if(window.node->ranks, std::back_inserter(ranks),
+                         [&](int rank) { return window.protocol->is_near(rank); });
+  return unlock(window, ranks);
 }
 
 // Ends an epoch of locks that nobody was asked for.
@@ -389,9 +425,9 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
-  settle_lazy_lock();
-  if (may_be_lazy(win, rank)) {
-    win.protocol->lock_lazily(rank, lock_type == MPI_LOCK_EXCLUSIVE);
+  settle_lazy_locks();
+  if (may_be_lazy(win) && may_be_lazy_at(win, rank)) {
+    win.protocol->lock_lazily(rank, {.exclusive = lock_type == MPI_LOCK_EXCLUSIVE});
     process().lazily_locked = &win;
     return {};
   }
@@ -428,23 +464,42 @@ Error win_lock_all(int assertion, Window& win) {
   const bool checked = !(assertion & MPI_MODE_NOCHECK);
   epochs.lock_all(checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
-  settle_lazy_lock();
-  const std::vector<int> ranks = everybody(win);
+  settle_lazy_locks();
+  const bool lazy = may_be_lazy(win);
   // One after the other, in the order of ranks. Two calls that asked for all at once could each hold what somebody waits
   // for alone who is before the other one elsewhere: none of the four would go on.
-  for (const int rank : ranks) take_lock(win, rank, false);
+  const std::vector<int> ranks = locked_at_once(win, lazy);
+  rma::OriginSide& origin = win.protocol->origin();
+  if (lazy) origin.begins_lock_of_all();
+  for (const int rank : ranks) {
+    if (!win.protocol->is_near(rank)) origin.asked_under_lock_of_all(rank);
+    take_lock(win, rank, false);
+  }
   Error refused = failure_of(win);
+  win.locks_when_used = lazy && !refused && static_cast<int>(ranks.size()) < win.size();
   if (!refused) return {};
-  (void)unlock(win, ranks);
+  (void)end_lock_of_all(win);
   epochs.unlock_all();
   return refused;
+}
+
+// These pass who waits (rma::LockWish), since this process holds others of the window. So it waits for those alone who hold
+// one alone, and not for who waits for somebody that may wait for this process.
+void ask_for_lock(Window& window, int rank) {
+  rma::OriginSide& origin = window.protocol->origin();
+  if (rank == MPI_PROC_NULL || window.protocol->is_near(rank) || !origin.wants_lock(rank)) return;
+  settle_lazy_locks(&window);
+  if (!origin.wants_lock(rank)) return;  // another thread's operation has asked meanwhile
+  origin.asked_under_lock_of_all(rank);
+  window.protocol->lock_lazily(rank, {.passes = true});
+  process().lazily_locked = &window;
 }
 
 Error win_unlock_all(Window& win) {
   return without_wait(win, [&]() TUTTI_ENGINE_OWNED -> Error {
     Epochs& epochs = win.epochs;
     if (Error e = epochs.check_unlock_all()) return e;
-    Error error = epochs.lock_of_all() == Epochs::Lock::held ? unlock(win, everybody(win)) : end_unchecked(win, kAll);
+    Error error = epochs.lock_of_all() == Epochs::Lock::held ? end_lock_of_all(win) : end_unchecked(win, kAll);
     epochs.unlock_all();
     return error;
   });

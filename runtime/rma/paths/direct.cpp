@@ -211,28 +211,73 @@ std::span<const int> DirectPath::holders(int member) {
 
 // ---- for those elsewhere
 
-bool DirectPath::request(int rank, bool exclusive, bool& exposed) {
-  TicketLock& lock = words_.lock(me());
+void DirectPath::tell_name(int rank, const Elsewhere& asked) const {
+  if (asked.name >= 0) words_.name(me(), asked.name, asked.ticket, rank);
+}
+
+bool DirectPath::request(int rank, LockWish wish, bool& exposed) {
   Elsewhere asked;
-  asked.ticket = lock.take(exclusive, exposed);
+  asked.passes = wish.passes;
   for (int name = words_.members(); name < words_.names() && asked.name < 0; ++name)
     if (!words_.is_named(me(), name)) asked.name = name;
-  if (asked.name >= 0)
-    words_.name(me(), asked.name, asked.ticket, rank);
-  else
-    words_.unnamed(me()).fetch_add(1, std::memory_order_release);
-  asked.held = lock.is_turn(asked.ticket);
-  if (asked.held) {
-    lock.enter(asked.ticket);
-    if (!exclusive) ring_next(me());
-  } else if (++waiting_elsewhere_ == 1) {
-    left_seen_ = lock.left();
-    parts_.bells->waits();
-    engine_.add_pending();  // the progress thread looks as well, while the program is away
-    engine_.add_poller(*this);
+  if (asked.name < 0) words_.unnamed(me()).fetch_add(1, std::memory_order_release);
+  if (!enter_as_guest(rank, asked)) {
+    asked.ticket = words_.lock(me()).take(wish.exclusive, exposed);
+    tell_name(rank, asked);
+    if (!try_to_enter(rank, asked)) {
+      ++waiting_elsewhere_;
+      begin_to_look();
+    }
   }
   elsewhere_[rank] = asked;
   return asked.held;
+}
+
+// Where it passes those who wait, and others share.
+bool DirectPath::enter_as_guest(int rank, Elsewhere& asked) {
+  TicketLock& lock = words_.lock(me());
+  if (!asked.passes || !lock.enter_as_guest()) return false;
+  asked.is_guest = asked.held = true;
+  asked.ticket.number = static_cast<uint32_t>(lock.left() >> 32) - 1;  // before those who wait, as they see it
+  tell_name(rank, asked);
+  return true;
+}
+
+// With its ticket, or as a guest: then the ticket has still to be taken through its turn.
+bool DirectPath::try_to_enter(int rank, Elsewhere& asked) {
+  TicketLock& lock = words_.lock(me());
+  const TicketLock::Ticket ticket = asked.ticket;
+  if (lock.is_turn(ticket)) {
+    lock.enter(ticket);
+    if (!ticket.exclusive) ring_next(me());
+    return asked.held = true;
+  }
+  if (!enter_as_guest(rank, asked)) return false;
+  unused_.push_back(ticket);
+  words_.unnamed(me()).fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+// The progress thread looks as well, while the program is away.
+void DirectPath::begin_to_look() {
+  if (std::exchange(looks_, true)) return;
+  left_seen_ = words_.lock(me()).left();
+  parts_.bells->waits();
+  engine_.add_pending();
+  engine_.add_poller(*this);
+}
+
+bool DirectPath::give_back_tickets() {
+  TicketLock& lock = words_.lock(me());
+  const auto gone = std::erase_if(unused_, [&](const TicketLock::Ticket& ticket) TUTTI_ENGINE_OWNED {
+    if (!lock.is_turn(ticket)) return false;
+    lock.enter(ticket);
+    lock.leave(ticket);
+    words_.unnamed(me()).fetch_sub(1, std::memory_order_release);
+    return true;
+  });
+  if (gone > 0) ring_next(me());
+  return gone > 0;
 }
 
 void DirectPath::release(int rank) {
@@ -241,7 +286,8 @@ void DirectPath::release(int rank) {
     words_.forget(me(), at->second.name);
   else
     words_.unnamed(me()).fetch_sub(1, std::memory_order_release);
-  words_.lock(me()).leave(at->second.ticket);
+  TicketLock& lock = words_.lock(me());
+  at->second.is_guest ? lock.leave_as_guest() : lock.leave(at->second.ticket);
   elsewhere_.erase(at);
   ring_next(me());
 }
@@ -258,7 +304,7 @@ std::vector<int> DirectPath::before(int rank) const {
 }
 
 void DirectPath::stop_waiting_for_turns() {
-  if (std::exchange(waiting_elsewhere_, 0) == 0) return;
+  if (!std::exchange(looks_, false)) return;
   engine_.remove_poller(*this);
   engine_.remove_pending();
 }
@@ -266,27 +312,19 @@ void DirectPath::stop_waiting_for_turns() {
 // Each that enters to share may let the next one in: in the order of their tickets they do so one pass after the other.
 // They hear of it last: what has waited for the lock may give it up, so that they are here no more.
 bool DirectPath::poll() {
-  TicketLock& lock = words_.lock(me());
   std::vector<int> entered;
-  for (auto& [rank, asked] : elsewhere_) {
-    if (asked.held || !lock.is_turn(asked.ticket)) continue;
-    lock.enter(asked.ticket);
-    asked.held = true;
-    if (!asked.ticket.exclusive) ring_next(me());
-    entered.push_back(rank);
-  }
+  for (auto& [rank, asked] : elsewhere_)
+    if (!asked.held && try_to_enter(rank, asked)) entered.push_back(rank);
+  const bool moved = give_back_tickets() || !entered.empty();
   waiting_elsewhere_ -= static_cast<int>(entered.size());
-  if (waiting_elsewhere_ == 0) {
-    engine_.remove_poller(*this);
-    engine_.remove_pending();
-  }
+  if (waiting_elsewhere_ == 0 && unused_.empty()) stop_waiting_for_turns();
   for (const int rank : entered) {
     engine_.note_event();
     target_.grants(rank);
   }
-  if (waiting_elsewhere_ == 0) return true;
-  if (const uint32_t left = lock.left(); std::exchange(left_seen_, left) != left) target_.lock_has_moved();
-  return !entered.empty();
+  if (waiting_elsewhere_ == 0) return moved;
+  if (const uint64_t left = words_.lock(me()).left(); std::exchange(left_seen_, left) != left) target_.lock_has_moved();
+  return moved;
 }
 
 }  // namespace tutti::rma

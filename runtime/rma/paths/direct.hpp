@@ -109,9 +109,10 @@ class DirectPath final : public CommonLock, private engine::Poller {
 
   // ---- of the own part, for those elsewhere
 
-  bool request(int rank, bool exclusive, bool& exposed) override TUTTI_ENGINE_OWNED;
+  bool request(int rank, LockWish wish, bool& exposed) override TUTTI_ENGINE_OWNED;
   void release(int rank) override TUTTI_ENGINE_OWNED;
   bool holds(int rank) const override TUTTI_ENGINE_OWNED;
+  bool is_awaited() const override TUTTI_ENGINE_OWNED { return words_.lock(me()).is_awaited(); }
   std::vector<int> before(int rank) const override TUTTI_ENGINE_OWNED;
 
   // From now on a sleeping thread of this process is rung for, and `looks` is asked in each pass of the engine.
@@ -125,11 +126,11 @@ class DirectPath final : public CommonLock, private engine::Poller {
     TicketLock::Ticket ticket;
     bool held = false;
   };
-  // Of one elsewhere: its ticket for the own part.
+  // Of one elsewhere: its ticket for the own part, unless it is a guest.
   struct Elsewhere {
     TicketLock::Ticket ticket;
     int name = -1;  // which of the words tells it; -1: none was left
-    bool held = false;
+    bool held = false, passes = false, is_guest = false;
   };
   struct Delayed {
     int rank;
@@ -155,6 +156,11 @@ class DirectPath final : public CommonLock, private engine::Poller {
   }
   void ring_next(int member) const TUTTI_ENGINE_OWNED;
   std::vector<int> named_before(int member, uint32_t number) const TUTTI_ENGINE_OWNED;
+  void tell_name(int rank, const Elsewhere& asked) const TUTTI_ENGINE_OWNED;
+  bool enter_as_guest(int rank, Elsewhere& asked) TUTTI_ENGINE_OWNED;
+  bool try_to_enter(int rank, Elsewhere& asked) TUTTI_ENGINE_OWNED;
+  void begin_to_look() TUTTI_ENGINE_OWNED;
+  bool give_back_tickets() TUTTI_ENGINE_OWNED;
   void delay(const Local& origin, const Target& target, const Payload& from, const Payload& to) TUTTI_ENGINE_OWNED;
   // Where an update finds its data and leaves what was there: in one run, or in what has to be packed and unpacked.
   struct Sides {
@@ -182,7 +188,9 @@ class DirectPath final : public CommonLock, private engine::Poller {
   std::vector<int> holders_ TUTTI_OWNERS;                      // what holders() has told last
   std::unordered_map<int, Elsewhere> elsewhere_ TUTTI_OWNERS;  // by rank
   int waiting_elsewhere_ TUTTI_OWNERS = 0;                     // of these, those whose turn it is not
-  uint32_t left_seen_ TUTTI_OWNERS = 0;                        // by those who have left the own lock, meanwhile
+  std::vector<TicketLock::Ticket> unused_ TUTTI_OWNERS;        // of those that came in as guests meanwhile
+  bool looks_ TUTTI_OWNERS = false;                            // is asked in each pass of the engine, for both
+  uint64_t left_seen_ TUTTI_OWNERS = 0;                        // by those who have left the own lock, meanwhile
 };
 
 }  // namespace tutti::rma

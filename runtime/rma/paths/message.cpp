@@ -74,9 +74,9 @@ void MessagePath::granted(int origin) {
   serve_granted();
 }
 
-void MessagePath::unlocked(int origin) {
+void MessagePath::unlocked(int origin, bool awaited) {
   lazy_.erase(origin);
-  send(origin, WindowMessage::unlocked);
+  send(origin, WindowMessage::unlocked, 0, {}, awaited);
 }
 
 void MessagePath::serve_granted() {
@@ -123,7 +123,7 @@ void MessagePath::handle(const transport::Header& header, const std::byte* data)
     case WindowMessage::granted:
       return origin_.granted(from);
     case WindowMessage::unlocked:
-      return origin_.unlocked(from);
+      return origin_.unlocked(from, header.signature != 0);
     case WindowMessage::holders: {
       std::vector<int> holders;
       std::span<const std::byte> rest = bytes;
@@ -138,7 +138,7 @@ void MessagePath::handle(const transport::Header& header, const std::byte* data)
       return target_.says(from, Behind::unlock);
     case WindowMessage::lock:
       if (header.signature & kLazy) lazy_[from] = {};
-      return target_.asks_lock(from, (header.signature & kExclusive) != 0);
+      return target_.asks_lock(from, {(header.signature & kExclusive) != 0, (header.signature & kPasses) != 0});
     case WindowMessage::who:
       return target_.asks_holders(from);
     case WindowMessage::witness:

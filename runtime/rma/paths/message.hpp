@@ -21,6 +21,7 @@
 #include "engine/active.hpp"
 #include "engine/channel.hpp"
 #include "rma/arithmetic.hpp"
+#include "rma/locks.hpp"
 #include "rma/operation.hpp"
 #include "rma/origin_side.hpp"
 #include "rma/paths/message_wire.hpp"
@@ -81,8 +82,9 @@ class MessagePath final : public Answers {
   void post(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::post); }
   void complete(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::complete); }
   // `lazy`: nobody tells when it is granted.
-  void lock(int rank, bool exclusive, bool lazy) TUTTI_ENGINE_OWNED {
-    send(rank, WindowMessage::lock, 0, {}, (exclusive ? kExclusive : 0) | (lazy ? kLazy : 0));
+  void lock(int rank, LockWish wish, bool lazy) TUTTI_ENGINE_OWNED {
+    const uint64_t flags = (wish.exclusive ? kExclusive : 0) | (lazy ? kLazy : 0) | (wish.passes ? kPasses : 0);
+    send(rank, WindowMessage::lock, 0, {}, flags);
   }
   void unlock(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::unlock); }
   void ask_holders(int rank) TUTTI_ENGINE_OWNED { send(rank, WindowMessage::who); }
@@ -116,7 +118,7 @@ class MessagePath final : public Answers {
   void send_failure(int rank, uint32_t serial, const Error& error) TUTTI_ENGINE_OWNED;
   void flushed(int origin) override TUTTI_ENGINE_OWNED { send(origin, WindowMessage::flushed); }
   void granted(int origin) override TUTTI_ENGINE_OWNED;
-  void unlocked(int origin) override TUTTI_ENGINE_OWNED;
+  void unlocked(int origin, bool awaited) override TUTTI_ENGINE_OWNED;
   void holders(int origin, const std::vector<int>& ranks) override TUTTI_ENGINE_OWNED;
   void failed(int origin, const Error& error) override TUTTI_ENGINE_OWNED { send_failure(origin, 0, error); }
 

@@ -21,18 +21,18 @@ enum class WindowMessage : int32_t {
   flushed,
   post,      // the sender exposes its memory to the receiver
   complete,  // the sender's operations in this exposure epoch are before this one
-  lock,      // signature: kExclusive, kLazy; answered by `granted` when it is the sender's turn, unless it is lazy
+  lock,      // signature: kExclusive, kLazy, kPasses; answered by `granted` when it is its turn, unless it is lazy
   granted,
-  unlock,  // answered by `unlocked` when all operations before it are complete
-  unlocked,
-  who,      // of one that waits long for a lock: tell me of whom I wait for, from now on
-  holders,  // bytes: the ranks that hold it or come before, 32 bits each
-  witness,  // of one witness to another (witness.hpp)
+  unlock,    // answered by `unlocked` when all operations before it are complete
+  unlocked,  // signature: whether others wait for the lock
+  who,       // of one that waits long for a lock: tell me of whom I wait for, from now on
+  holders,   // bytes: the ranks that hold it or come before, 32 bits each
+  witness,   // of one witness to another (witness.hpp)
 };
 
-// Of a lock: one holder alone. And: who asks does not wait until it is his turn, and sends what belongs to the epoch
-// behind it, which waits here.
-inline constexpr uint64_t kExclusive = 1, kLazy = 2;
+// Of a lock: one holder alone. Who asks does not wait until it is his turn, and sends what belongs to the epoch behind it,
+// which waits here. And he passes those who wait (LockWish).
+inline constexpr uint64_t kExclusive = 1, kLazy = 2, kPasses = 4;
 
 struct OperationHead {
   int64_t displacement = 0;   // bytes from the start of the window; in a dynamic one an address
