@@ -340,6 +340,50 @@ def body(function, found):
     return f"  return Entry(kNumber, caller_).unsupported({comm});\n", False
 
 
+# Of arrays that are filled whose length only the standard's text says.
+LENGTHS = {"array_of_errcodes": {"MPI_Comm_spawn": "maxprocs",
+                                 "MPI_Comm_spawn_multiple": "initialised::sum_of(count, array_of_maxprocs)"},
+           "sourceweights": {"MPI_Dist_graph_neighbors": "maxindegree"},
+           "destweights": {"MPI_Dist_graph_neighbors": "maxoutdegree"}}
+
+
+def length_of(p, function):
+    """Of an array or string that is filled, as an expression; nothing: it is one value."""
+    if p.type == "char *":
+        if p.length:
+            return p.length if p.length.startswith("MPI_") else f"{p.length} + 1"
+        behind = function.parameters[function.parameters.index(p):]
+        before = function.parameters[:function.parameters.index(p)]
+        numbers = [q for q in [*behind, *reversed(before)] if q.type == "int *"]
+        return f"initialised::number_at({numbers[0].name})"
+    if p.length != "*":
+        is_told = any(q.name == p.length and q.type == "int *" for q in function.parameters)
+        return f"initialised::number_at({p.length})" if is_told else p.length
+    count = next((q.name for q in function.parameters if q.kind.startswith("ARRAY_LENGTH") and q.direction == "in"), None)
+    return LENGTHS[p.name][function.name] if p.name in LENGTHS else count
+
+
+def written(function):
+    """Tells MemorySanitizer what the call has written at its arguments, buffers apart."""
+    told = []
+    for p in function.parameters:
+        if p.direction == "in" or p.kind == "BUFFER" or not p.type.endswith(("*", "]")):
+            continue
+        if p.kind == "ARGUMENT_LIST" or p.type == "char *[]":
+            continue  # of the program's own
+        if p.kind == "ATTRIBUTE_VAL":
+            key = next(q.name for q in function.parameters if q.kind == "KEYVAL")
+            told.append(f"initialised::attribute_at({p.name}, {key}, flag)")
+            continue
+        length = length_of(p, function)
+        told.append(f"initialised::at({p.name}{', ' + length if length else ''})")
+    return told
+
+
+# What others have put into the memory of a window is there when these return.
+SYNCHRONISE = re.compile(r"MPI_Win_(fence|wait|test|lock|lock_all|unlock|unlock_all|sync|flush.*|free)$")
+
+
 def entry(number, function, text):
     count = "" if "Entry" in text else f"  count_call({number});\n"
     # mpi.h cannot declare the functions noexcept, for C++ would want the same of tools' versions.
@@ -353,6 +397,13 @@ def entry(number, function, text):
     names += [(function.also, "weak, "), ("P" + function.also, "")] if function.also else []
     aliases = "".join(f'{function.signature(name)} __attribute__(({weak}alias("P{function.name}")));\n'
                       for name, weak in names)
+    told = written(function) if function.returns == "int" else []
+    if told and not after:
+        before = "const int result_ = "
+        after = f" if (initialised::looks_on()) [[unlikely]] {{ {'; '.join(told)}; }} return result_;"
+    if SYNCHRONISE.match(function.name):
+        window = next(p for p in function.parameters if p.type.startswith("MPI_Win"))
+        caller += f"const initialised::OfWindow memory_({'' if window.type.endswith('*') else '&'}{window.name}); "
     return (f"{function.signature('P' + function.name)} {{ {caller}{before}[&]() noexcept -> {function.returns} {{\n"
             f"{count}{text.replace('kNumber', str(number))}}}();{after} }}\n"
             f"{aliases}")
@@ -364,7 +415,7 @@ def main(output, api, headers):
     includes = "".join(f'#include "{h.rpartition("/runtime/")[2]}"\n'
                        for h in headers if not h.endswith("direct.hpp"))
     text = ["// Made by lib/entries.py from lib/table/functions.tsv.\n"
-            f'#include <mpi-ext.h>\n#include "direct.hpp"\n#include "entry.hpp"\n{includes}\n'
+            f'#include <mpi-ext.h>\n#include "direct.hpp"\n#include "entry.hpp"\n#include "initialised.hpp"\n{includes}\n'
             "namespace tutti::lib {\n\n"
             f"std::atomic<uint64_t> counters[{len(functions)}];\n"
             "}  // namespace tutti::lib\n\n"

@@ -124,14 +124,15 @@ void drop_rank_numbers(std::vector<std::string>& environment) {
 }
 
 void put_sanitizer_options(std::vector<std::string>& environment) {
-  for (const char* name : {"lsan", "tsan"}) {
+  constexpr std::pair<const char*, const char*> kSanitizers[] = {
+      {"lsan", "LSAN_OPTIONS"}, {"tsan", "TSAN_OPTIONS"}, {"asan", "ASAN_OPTIONS"}};
+  for (const auto& [name, variable_name] : kSanitizers) {
     // A sanitizer that cannot read a file which it was told of ends the program.
     const auto file = installation_root() / "share/tutti" / (std::string(name) + ".supp");
     if (::access(file.c_str(), R_OK) != 0 || file.native().find('\'') != std::string::npos) continue;
-    const std::string variable_name = name == std::string_view("lsan") ? "LSAN_OPTIONS" : "TSAN_OPTIONS";
     const std::string given = variable(environment, variable_name);
-    put_variable(environment, variable_name + "=suppressions='" + file.native() + "':print_suppressions=0" +
-                                  (given.empty() ? "" : ":" + given));
+    put_variable(environment, std::string(variable_name) + "=suppressions='" + file.native() +
+                                  "':print_suppressions=0" + (given.empty() ? "" : ":" + given));
   }
 }
 

@@ -17,6 +17,7 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "programs"
 FOLDERS = ["p2p", "coll", "rma", "file", "comm", "progress", "legal", "topology", "session"]
 # What they do on purpose is a race for ThreadSanitizer. With AddressSanitizer they run.
 RACY = {
+    "rma.polling": "it looks by plain loads until another rank has put something there",
 }
 
 
@@ -33,7 +34,8 @@ def main():
             print(f"{sanitizer}: {sum(made)} of {len(sources)} programs compiled", flush=True)
             if not any(made):
                 return 77
-            bad += suite.main(build / "bin/mpirun", work, "4") != 0
+            # Some have thousands of operations under way, which ThreadSanitizer is told of one by one.
+            bad += suite.run_all(build / "bin/mpirun", work, "4", [], seconds=900)[1]
     return bad
 
 

@@ -64,6 +64,11 @@ def judge(program, code, err):
 
 
 def main(mpirun, folder, ranks, *options):
+    ran, failed = run_all(mpirun, folder, ranks, options)
+    return failed > 0 or ran < 10
+
+
+def run_all(mpirun, folder, ranks, options, seconds=100):
     failed = ran = 0
     for program in sorted(pathlib.Path(folder).glob("program.*")):
         if program.name in LEFT_OUT or not program.is_file():
@@ -71,14 +76,14 @@ def main(mpirun, folder, ranks, *options):
         arguments = [a for option in options for a in ARGUMENTS.get((program.name, option), [])]
         for n in ranks.split(","):
             done = subprocess.run([mpirun, "-n", n, *options, program, *arguments], capture_output=True, text=True,
-                                  timeout=100)
+                                  timeout=seconds)
             problem = judge(program, done.returncode, done.stderr)
             ran += 1
             if problem:
                 failed += 1
                 print(f"FAILED: {program.name} on {n}: {problem}\n{done.stderr[-3000:]}", flush=True)
     print(f"{ran} runs, {failed} failed")
-    return failed > 0 or ran < 10
+    return ran, failed
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-MOST = 47
+MOST = 50
 # What begins at the left edge, as the formatter has it, and declares no variable.
 NO_VARIABLE = re.compile(r"(?:namespace|using|class|struct|enum|union|template|typedef|static_assert|friend|extern|#|\}"
                          r"|\)|public|protected|private|TUTTI_\w+\()")

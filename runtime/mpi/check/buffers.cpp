@@ -8,6 +8,8 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "engine/engine.hpp"
+#include "mpi/check/closed_memory.hpp"
+#include "mpi/check/initialised_memory.hpp"
 #include "mpi/check/knowledge.hpp"
 #include "mpi/check/known_memory.hpp"
 #include "mpi/check/race_detector.hpp"
@@ -21,7 +23,11 @@ namespace {
 using race_detector::Fiber;
 
 // Which sanitizers look on.
-bool asks_for_memory = false, tells_of_accesses = false;
+struct Sanitizers {
+  bool asks_for_memory = false, tells_of_accesses = false, closes_memory = false, knows_values = false;
+  bool hears_of_ends() const { return tells_of_accesses || closes_memory || knows_values; }
+};
+Sanitizers sanitizers;
 
 // Operations under way, as ThreadSanitizer is told of them.
 struct UnderWay {
@@ -32,6 +38,7 @@ struct UnderWay {
   };
   std::unordered_map<const void*, Operation> operations TUTTI_GUARDED_BY(mutex);  // by owner
   race_detector::Order completed_for_all;  // by one thread's call: what the operations of others have done
+  bool has_completed_for_all TUTTI_GUARDED_BY(mutex) = false;  // something has been put there, or soon is
 };
 UnderWay& under_way() {
   static auto& all = *new UnderWay;  // operations may end while the process does
@@ -48,7 +55,7 @@ Fiber fiber_of(const void* owner, CallSite& place) {
     if (!place.caller) place = at->second.started;
     return at->second.fiber;
   }
-  const Fiber fiber = race_detector::take_fiber();
+  const Fiber fiber = race_detector::take_fiber(flight::name_of_function(place.function));
   at->second = {fiber, place};
   if (!fiber) all.operations.erase(at);
   return fiber;
@@ -58,21 +65,25 @@ void begin_accesses(const void* owner, std::span<const BufferUse> uses) {
   CallSite place = here();
   const Fiber fiber = fiber_of(owner, place);
   if (!fiber) return;
-  race_detector::name(fiber, std::string(flight::name_of_function(place.function)).c_str());
+  race_detector::name(fiber, flight::name_of_function(place.function));
   for (const BufferUse& use : uses) race_detector::access_behind_me(fiber, use.payload, use.writes, place.caller);
 }
 
 void end_accesses(const void* owner, bool for_all) {
   UnderWay& all = under_way();
   Fiber fiber = nullptr;
-  if (for_all) all.completed_for_all.acquire();
+  bool hears = false;
   {
     const Lock lock(all.mutex);
-    const auto at = all.operations.find(owner);
-    if (at == all.operations.end()) return all.completed_for_all.acquire();  // perhaps by another thread
-    fiber = at->second.fiber;
-    all.operations.erase(at);
+    hears = all.has_completed_for_all;
+    if (const auto at = all.operations.find(owner); at != all.operations.end()) {
+      fiber = at->second.fiber;
+      all.operations.erase(at);
+      all.has_completed_for_all = hears || for_all;
+    }
   }
+  if (hears && (for_all || !fiber)) all.completed_for_all.acquire();  // perhaps by another thread
+  if (!fiber) return;
   race_detector::order_me_behind(fiber);
   if (for_all) all.completed_for_all.release_of(fiber);
   race_detector::give_back(fiber);
@@ -85,6 +96,18 @@ Error ask_for_memory(std::span<const BufferUse> uses) {
       return e;
     }
   return {};
+}
+
+// From now on, and not before the call has found nothing wrong.
+void show(const void* owner, std::span<const BufferUse> uses, initialised_memory::Started started) {
+  if (sanitizers.tells_of_accesses) begin_accesses(owner, uses);
+  if (sanitizers.closes_memory) closed_memory::close(owner, uses);
+  if (sanitizers.knows_values) initialised_memory::begin(owner, uses, started);
+}
+
+void hide(const void* owner) {
+  if (sanitizers.closes_memory) closed_memory::open(owner);
+  if (sanitizers.knows_values) initialised_memory::end(owner);
 }
 
 // A collective that nobody leaves before all have come has the same number everywhere; others have 0.
@@ -100,13 +123,15 @@ uint32_t number_of_barrier(const coll::Call& call, const Comm& comm) {
 
 void open_buffers() {
   // Tests of a library that is itself instrumented hand over what is no memory on purpose.
-  asks_for_memory = knows_memory() && (strict || !is_instrumented_itself());
-  tells_of_accesses = race_detector::is_here();
+  sanitizers.asks_for_memory = knows_memory() && (strict || !is_instrumented_itself());
+  sanitizers.tells_of_accesses = race_detector::is_here();
+  sanitizers.closes_memory = closed_memory::is_possible();
+  sanitizers.knows_values = initialised_memory::is_seen();
   if (race_detector::is_too_old())
     log_line(Level::note,
              "the program is built with -fsanitize=thread, whose runtime has no fibers here: it is not told what "
              "operations of MPI do to the program's memory (tutti-check(7))");
-  watches_buffers = strict || asks_for_memory || tells_of_accesses;
+  watches_buffers = strict || sanitizers.asks_for_memory || sanitizers.hears_of_ends();
   if (!watches_buffers) return;
   knowledge::open();
   buffers_end = [](const void* request) {
@@ -117,35 +142,36 @@ void open_buffers() {
 
 Error take_buffers(const void* owner, std::span<const BufferUse> uses) {
   hearsay::may_tell();
-  if (asks_for_memory)
+  if (sanitizers.asks_for_memory)
     if (Error e = ask_for_memory(uses)) return e;
   if (strict)
     if (Error e = strict->take(owner, uses)) return e;
-  if (tells_of_accesses) begin_accesses(owner, uses);
+  if (sanitizers.knows_values) initialised_memory::ask_for_values(uses);
+  show(owner, uses, initialised_memory::Started::no);
   return {};
 }
 
 Error take_buffers(Request& request, std::span<const BufferUse> uses) {
   if (Error e = take_buffers(static_cast<const void*>(&request), uses)) return e;
-  if (tells_of_accesses) request.set_watched();
+  if (sanitizers.hears_of_ends()) request.set_watched();
   return {};
 }
 
 void show_buffers(Request& request, std::span<const BufferUse> uses) {
   hearsay::may_tell();
-  if (!tells_of_accesses) return;
-  begin_accesses(&request, uses);
-  request.set_watched();
+  if (sanitizers.hears_of_ends() && request.set_watched()) show(&request, uses, initialised_memory::Started::perhaps);
 }
 
 void drop_buffers(const void* owner) {
   if (strict) strict->tells_of_end(owner);
-  if (tells_of_accesses) end_accesses(owner, false);
+  if (sanitizers.tells_of_accesses) end_accesses(owner, false);
+  hide(owner);
 }
 
 void drop_buffers_for_all(const void* owner) {
   if (strict) strict->tells_of_end(owner);
-  if (tells_of_accesses) end_accesses(owner, true);
+  if (sanitizers.tells_of_accesses) end_accesses(owner, true);
+  hide(owner);
 }
 
 // ---- blocking calls
@@ -168,12 +194,16 @@ Error TakenBuffers::take(const coll::Call& call, const Comm& comm) {
 }
 
 Error TakenBuffers::look_at(std::span<const BufferUse> uses) {
-  if (asks_for_memory)
+  if (sanitizers.asks_for_memory)
     if (Error e = ask_for_memory(uses)) return e;
   if (strict)
     if (Error e = strict->take(this, uses)) return e;
-  if (tells_of_accesses)
+  if (sanitizers.tells_of_accesses)
     for (const BufferUse& use : uses) race_detector::access(use.payload, use.writes, here().caller);
+  if (sanitizers.knows_values) {
+    initialised_memory::ask_for_values(uses);
+    initialised_memory::begin(this, uses, initialised_memory::Started::perhaps);
+  }
   return {};
 }
 
@@ -185,8 +215,9 @@ Error StartedBuffers::take(const coll::Call& call, const Comm& comm) {
 Error StartedBuffers::take(std::vector<BufferUse> uses) {
   hearsay::may_tell();
   uses_ = std::move(uses);
-  if (asks_for_memory)
+  if (sanitizers.asks_for_memory)
     if (Error e = ask_for_memory(uses_)) return e;
+  if (sanitizers.knows_values) initialised_memory::ask_for_values(uses_);
   return strict ? strict->take(&taken_, uses_) : Error();
 }
 
@@ -200,6 +231,7 @@ void StartedBuffers::give_to(Request& request) {
 }
 
 void TakenBuffers::drop() {
+  if (sanitizers.knows_values) initialised_memory::end(this);
   if (strict) {
     strict->outstanding().drop(this);
     if (barrier_) strict->leaves(barrier_);

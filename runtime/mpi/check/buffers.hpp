@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who hears of the buffers of operations: the books of --check=strict, and the compiler's sanitizers in the program.
-// AddressSanitizer is asked of each buffer whether it is the program's memory; ThreadSanitizer is told that an operation
-// uses it from its start until a call says that it is complete, so that the program's loads and stores meanwhile race
-// with it. A process that none of them looks on asks `watches_buffers` and nothing else. Any thread.
+// AddressSanitizer is asked of each buffer whether it is the program's memory, and what an operation writes is closed to
+// the program meanwhile (closed_memory.hpp); ThreadSanitizer is told that an operation uses it from its start until a call
+// says that it is complete, so that the program's loads and stores race with it. A process that none of them looks on asks `watches_buffers` and nothing else. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ void drop_buffers(const void* owner);
 // Of operations that threads have started and a call of one completes for all, as MPI_Win_flush does: that thread is behind
 // them, and so is each whose own call, or request's end, finds them dropped.
 void drop_buffers_for_all(const void* owner);
-// ThreadSanitizer alone is told: of what has been asked for already.
+// Sanitizers alone are told: of what has been asked for already.
 void show_buffers(Request& request, std::span<const BufferUse> uses);
 
 // What a collective reads and writes here.

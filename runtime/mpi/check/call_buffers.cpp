@@ -112,7 +112,12 @@ class UsesOf {
     }
   }
   void add(const void* base, int64_t count, const Layout* layout, bool writes) {
-    if (layout && count > 0) uses_.push_back({{const_cast<void*>(base), count, layout}, writes});
+    if (layout && count > 0)
+      uses_.push_back({{const_cast<void*>(base), count, layout},
+                       writes,
+                       nullptr,
+                       call_.reduction.function != nullptr,
+                       call_.in_place});
   }
 
   const coll::Call& call_;

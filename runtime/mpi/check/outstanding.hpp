@@ -22,6 +22,8 @@ struct BufferUse {
   Payload payload;
   bool writes = false;
   const void* fence_of = nullptr;  // the window whose next MPI_Win_fence completes it, and nothing before
+  bool by_program = false;         // meanwhile functions of the program's are given it, to reduce or convert
+  bool reads_too = false;          // what it writes it has read before: it is in place
 };
 
 // Does a byte lie in both? True only if that is sure.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/layout.hpp"
 #include "mpi/object/incident.hpp"
@@ -41,12 +42,12 @@ class Order {
   alignas(8) char address_ = 0;  // it alone matters
 };
 
-// nullptr: there are too many.
-Fiber take_fiber();
+// One that reports call by this name if there is such a one: a name that lives for ever. nullptr: there are too many.
+Fiber take_fiber(std::string_view name = {});
 // All that it has done was acquired by whoever uses its memory next.
 void give_back(Fiber fiber);
 // As reports call it from now on: "MPI_Irecv".
-void name(Fiber fiber, const char* name);
+void name(Fiber fiber, std::string_view name);
 
 // The calling thread is behind all that the fiber has done.
 void order_me_behind(Fiber fiber);

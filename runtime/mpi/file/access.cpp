@@ -159,7 +159,8 @@ Error place_together(File& file, const How& how, const Given& given, PlacedAcces
 }
 
 BufferUse use_of(const PlacedAccess& job) {
-  return {job.memory(), !job.writes};
+  const bool by_program = job.view && job.view->representation->kind == Representation::Kind::registered;
+  return {job.memory(), !job.writes, nullptr, by_program};
 }
 
 // Conversion goes through memory of its own, as much as the access has.

@@ -7,6 +7,7 @@
 #include "memory/kernels.hpp"
 #include "memory/movers.hpp"
 #include "mpi/object/entry_guard.hpp"
+#include "mpi/object/handed_over.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/object/watcher.hpp"
@@ -105,6 +106,17 @@ void bring(const Layout& layout, const void* right, void* into, int64_t count) {
   if (right != into) memory::copy({const_cast<void*>(right), count, &layout}, {into, count, &layout});
 }
 
+// What a user's function gets, and has `length` and `datatype` of its own.
+template <class Length>
+void hand_over_operands(const Reduction& self, const void* left, void* into, Length& length, MPI_Datatype& datatype) {
+  const Layout& layout = layout_of(self);
+  hand_over(Payload{const_cast<void*>(left), length, &layout});
+  hand_over(Payload{into, length, &layout});
+  hand_over(length);
+  hand_over(datatype);
+  hand_over_arguments(4);
+}
+
 // A user's function gets copies of what it could change through its pointers.
 void apply_large(const Reduction& self, const void* left, const void* right, void* into, int64_t count) {
   bring(layout_of(self), right, into, count);
@@ -112,6 +124,7 @@ void apply_large(const Reduction& self, const void* left, const void* right, voi
   auto datatype = static_cast<MPI_Datatype>(self.datatype);
   MPI_Count length = count;
   const InCallback in_callback;
+  hand_over_operands(self, left, into, length, datatype);
   function(const_cast<void*>(left), into, &length, &datatype);
 }
 
@@ -125,8 +138,10 @@ void apply_small(const Reduction& self, const void* left, const void* right, voi
     auto datatype = static_cast<MPI_Datatype>(self.datatype);
     int length = static_cast<int>(std::min<int64_t>(count - done, INT_MAX));
     const int64_t offset = done == 0 ? 0 : done * layout.extent();
-    function(static_cast<char*>(const_cast<void*>(left)) + offset, static_cast<char*>(into) + offset, &length,
-             &datatype);
+    char* const left_part = static_cast<char*>(const_cast<void*>(left)) + offset;
+    char* const into_part = static_cast<char*>(into) + offset;
+    hand_over_operands(self, left_part, into_part, length, datatype);
+    function(left_part, into_part, &length, &datatype);
     done += std::min<int64_t>(count - done, INT_MAX);
   }
 }
