@@ -9,6 +9,7 @@
 #include "functions.hpp"
 #include "mpi/file/file.hpp"
 #include "mpi/object/checking.hpp"
+#include "mpi/object/known_arrays.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/request/watch.hpp"
 #include "mpi/rma/window.hpp"
@@ -49,6 +50,7 @@ extern "C" {
 [[gnu::visibility("default")]] int tutti_refuse(const char* function, int what, void* handle, int error_class,
                                                 const char* sentence);
 [[gnu::visibility("default")]] extern const void* const* const tutti_strict;
+[[gnu::visibility("default")]] void tutti_note_array(const void* base, size_t bytes);
 [[gnu::visibility("default")]] int tutti_judge_array(const char* function, int what, void* handle, size_t bytes,
                                                      size_t element, int number, MPI_Count count, MPI_Datatype type,
                                                      int* is_refused);
@@ -117,6 +119,11 @@ Error error_of_array(size_t bytes, size_t element, int number, int64_t count, MP
 }
 
 }  // namespace
+
+// With --check=strict. The buffer of the call that begins, where it consists of blocks; `bytes` -1: nothing is known of it.
+void tutti_note_array(const void* base, size_t bytes) {
+  mpi::known_arrays::note(base, bytes, reinterpret_cast<uintptr_t>(lib::fortran_caller));
+}
 
 // With --check=strict. Raises what it finds as tutti_refuse() does.
 int tutti_judge_array(const char* function, int what, void* handle, size_t bytes, size_t element, int number,

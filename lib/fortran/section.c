@@ -66,15 +66,19 @@ static int refuse(struct section* section, enum refusal why, struct raised_on on
 extern int tutti_judge_array(const char* function, int what, void* handle, size_t bytes, size_t element, int number,
                              MPI_Count count, MPI_Datatype type, int* is_refused) __attribute__((weak));
 
+extern void tutti_note_array(const void* base, size_t bytes) __attribute__((weak));
+
 /* Of arrays of numbers. Nothing is known of one of assumed size, which has no last extent; nor of one element, which
  * stands for the first of a sequence, as x(1) is declared by older procedures for arrays of any size. */
 static int judge(struct section* section, const descriptor* by, const struct array* a, const MPI_Count* count,
                  const MPI_Datatype* type, enum section_use use, struct raised_on on) {
   if (!is_judged() || !tutti_judge_array) return MPI_SUCCESS;
-  if ((use != kOnce && use != kReduced) || a->rank == 0 || !a->base || is_empty(a) || has_gaps(a)) return MPI_SUCCESS;
+  if (a->rank == 0 || !a->base || is_empty(a) || has_gaps(a)) return MPI_SUCCESS;
   size_t bytes = a->elem_len;
   for (int i = 0; i < a->rank; i++) bytes *= (size_t)a->dim[i].extent;
   if (bytes == a->elem_len || number_of(by) == kNoNumber) return MPI_SUCCESS;
+  if ((use == kBlocks || use == kCopy) && tutti_note_array) tutti_note_array(a->base, bytes);
+  if (use != kOnce && use != kReduced) return MPI_SUCCESS;
   return tutti_judge_array(on.function, on.what, on.handle, bytes, a->elem_len, number_of(by), *count, *type,
                            &section->is_refused);
 }
@@ -233,6 +237,7 @@ int section_make(struct section* section, const descriptor* by, MPI_Count* count
   const enum described how = array_of(by, &of);
   if (how == kFormer) return refuse(section, kFormerObject, on);
   if (use == kIgnored) return MPI_SUCCESS;
+  if (is_judged() && tutti_note_array) tutti_note_array(address_in(by->base_addr), (size_t)-1); /* of a call before */
   if (how == kWell) {
     const int error = judge(section, by, &of, count, type, use, on);
     if (error != MPI_SUCCESS || section->is_refused) return error;

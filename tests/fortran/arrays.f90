@@ -63,6 +63,23 @@ contains
     call MPI_Bcast(a, 4, MPI_INTEGER, 0, MPI_COMM_WORLD)
   end subroutine
 
+  subroutine blocks_beyond() ! by a displacement
+    integer :: a(2), b(4)
+    a = rank
+    call MPI_Gatherv(a, 2, MPI_INTEGER, b, [2, 2], [0, 3], MPI_INTEGER, 0, MPI_COMM_WORLD)
+  end subroutine
+  subroutine blocks_more() ! one for each rank
+    integer :: a(3), b(10)
+    call gather_into(a, b(1:5))
+  end subroutine
+  subroutine gather_into(a, b)
+    integer, asynchronous :: a(:), b(:)
+    type(MPI_Request) :: request
+    a = rank
+    call MPI_Iallgather(a, 3, MPI_INTEGER, b, 3, MPI_INTEGER, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+  end subroutine
+
   subroutine right()
     integer :: a(10), matrix(3, 4), one, empty(0)
     integer(8) :: wide(4)
@@ -109,6 +126,12 @@ contains
     if (rank == 0) call MPI_Reduce(MPI_IN_PLACE, a, 10, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD)
     if (rank == 1) call MPI_Reduce(a, matrix(:, 1), 10, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD) ! not received here
     call MPI_Allreduce(MPI_IN_PLACE, a, 10, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+    call MPI_Gatherv(a, 5, MPI_INTEGER, matrix, [5, 5], [0, 7], MPI_INTEGER, 0, MPI_COMM_WORLD)
+    call MPI_Gatherv(a, 5 - rank, MPI_INTEGER, matrix(1, 2), [5, 4], [0, 5], MPI_INTEGER, 0, MPI_COMM_WORLD) ! for all behind it
+    call MPI_Allgather(a, 3, MPI_INTEGER, matrix, 3, MPI_INTEGER, MPI_COMM_WORLD)
+    call MPI_Allgather(one, 4, MPI_BYTE, wide, 4, MPI_BYTE, MPI_COMM_WORLD)
+    if (rank == 0) call MPI_Gather(a(1:5), 5, MPI_INTEGER, matrix, 5, MPI_INTEGER, 0, MPI_COMM_WORLD)
+    if (rank == 1) call MPI_Gather(a, 5, MPI_INTEGER, wide, 5, MPI_INTEGER, 0, MPI_COMM_WORLD) ! not received here
     call swap_integers(a, 10)
     call swap_integers(a(3), 8)
     call swap_as_of_one(a, 10)
@@ -132,6 +155,8 @@ program wrong_arrays
   case ('span_more'); call span_more()
   case ('shorter_kind'); call shorter_kind()
   case ('integer_kind'); call integer_kind()
+  case ('blocks_beyond'); call blocks_beyond()
+  case ('blocks_more'); call blocks_more()
   case default; call right()
   end select
   call MPI_Finalize()

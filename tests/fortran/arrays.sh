@@ -23,6 +23,9 @@ expect post_more "MPI_Irecv: $more"
 expect span_more "MPI_Bcast: $more" 'it has 40 bytes, and 1 of a derived datatype without a name take 44'
 expect shorter_kind 'the elements of the array have 8 bytes, and those of MPI_REAL have 4'
 expect integer_kind 'MPI_Bcast: the elements of the array have 8 bytes, and those of MPI_INTEGER have 4'
+blocks='the array has fewer elements than counts and displacements say'
+expect blocks_beyond "MPI_Gatherv: $blocks" 'it has 16 bytes, and a block ends at 20' 'in arrays::blocks_beyond()'
+expect blocks_more "MPI_Iallgather: $blocks" 'it has 20 bytes, and a block ends at 24'
 for level in off basic strict; do
   said=$(timeout 50 "$mpirun" -n 2 --check=$level "$program" right 2>&1) || failed=1
   [ -z "$said" ] || { echo "it is right, and this is said with $level: $said"; failed=1; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/check/buffers.hpp"
 
+#include <mpi.h>
+
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "mpi/check/race_detector.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/hearsay.hpp"
+#include "mpi/object/known_arrays.hpp"
 #include "mpi/request/buffers_end.hpp"
 
 namespace tutti::mpi {
@@ -110,6 +113,33 @@ void hide(const void* owner) {
   if (sanitizers.knows_values) initialised_memory::end(owner);
 }
 
+// An error if a use begins in an array of Fortran and reaches beyond it. Of single bytes and characters nothing is said.
+Error leaves_array(std::span<const BufferUse> uses) {
+  for (const BufferUse& use : uses) {
+    const Layout& layout = *use.payload.layout;
+    if (use.payload.count <= 0 || layout.extent() <= 1 || layout.size() == 0) continue;
+    const auto base = reinterpret_cast<uintptr_t>(use.payload.base);
+    const auto array = known_arrays::at(base);
+    if (!array) continue;
+    const __int128 end = static_cast<__int128>(base - array->begin) +
+                         static_cast<__int128>(use.payload.count - 1) * layout.extent() + layout.true_lower_bound() +
+                         layout.true_extent();
+    if (end > static_cast<__int128>(array->bytes))
+      return failure(
+          MPI_ERR_COUNT,
+          "the array has fewer elements than counts and displacements say: from where the buffer begins it has "
+          "{} bytes, and a block ends at {}",
+          array->bytes, static_cast<int64_t>(end));
+  }
+  return {};
+}
+
+// What a collective uses.
+Error find_uses(const coll::Call& call, const Comm& comm, std::vector<BufferUse>& uses) {
+  uses = uses_of(call, comm);
+  return strict ? strict->found(leaves_array(uses)) : Error();
+}
+
 // A collective that nobody leaves before all have come has the same number everywhere; others have 0.
 uint32_t number_of_barrier(const coll::Call& call, const Comm& comm) {
   const bool is_one =
@@ -190,7 +220,9 @@ Error TakenBuffers::take(const coll::Call& call, const Comm& comm) {
   }
   if (strict && barrier_) strict->comes();
   hearsay::may_tell(barrier_);
-  return look_at(uses_of(call, comm));
+  std::vector<BufferUse> uses;
+  if (Error e = find_uses(call, comm, uses)) return e;
+  return look_at(uses);
 }
 
 Error TakenBuffers::look_at(std::span<const BufferUse> uses) {
@@ -209,7 +241,9 @@ Error TakenBuffers::look_at(std::span<const BufferUse> uses) {
 
 Error StartedBuffers::take(const coll::Call& call, const Comm& comm) {
   if (strict) arrays_.add_of(call, comm);
-  return take(uses_of(call, comm));
+  std::vector<BufferUse> uses;
+  if (Error e = find_uses(call, comm, uses)) return e;
+  return take(std::move(uses));
 }
 
 Error StartedBuffers::take(std::vector<BufferUse> uses) {
