@@ -2,6 +2,8 @@
 /* The procedures of Fortran, under the names that compilers give them: lower case and an underscore. Each calls
  * the C function of its own prefix, so that a tool that replaces MPI_Send sees those of Fortran, too. */
 #include <mpi-ext.h>
+#include <string.h>
+#include <tutti.h>
 
 #include "callbacks.h"
 #include "caller.h"
@@ -83,3 +85,16 @@ static void shrinking_watched(void* state, int what, int partition) {
 #define NAME_OF(name) "pmpix_" #name "_"
 #include "extensions.inc"
 #include "special_ext.inc"
+
+/* Regions of a program, as tutti.h has them for C: call tutti_region_begin('assembly'). Blanks behind a name are none of it. */
+void tutti_region_begin_(const char* name, size_t name_length) {
+  char text[64];
+  while (name_length > 0 && name[name_length - 1] == ' ') name_length--;
+  if (name_length >= sizeof text) name_length = sizeof text - 1;
+  memcpy(text, name, name_length);
+  text[name_length] = 0;
+  tutti_region_begin(text);
+}
+void tutti_region_end_(void) {
+  tutti_region_end();
+}
