@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "base/config.hpp"
@@ -19,7 +20,6 @@
 #include "base/spawned.hpp"
 #include "launcher/ask/commands.hpp"
 #include "launcher/ask/inquiry.hpp"
-#include "launcher/ask/profile_page.hpp"
 #include "launcher/daemons/daemons.hpp"
 #include "launcher/daemons/remote_node.hpp"
 #include "launcher/debuggers.hpp"
@@ -34,6 +34,8 @@
 #include "launcher/node/node_agent.hpp"
 #include "launcher/pmix/pmix_tools.hpp"
 #include "launcher/preload.hpp"
+#include "launcher/profile/profile_output.hpp"
+#include "launcher/profile/profile_page.hpp"
 #include "launcher/words/options.hpp"
 #include "mpi.h"
 
@@ -98,15 +100,26 @@ class Run {
       daemons_->dismiss_all(job_.is_hasty(), [this] { loop_.stop(); });
       loop_.run();
     }
-    if (task_ && plan_.config.flag("profile.page")) {
-      std::vector<RankProfile> profiles = job_.take_profiles();
-      find_places(profiles);
-      std::fputs(profile_page(profiles).c_str(), stderr);
-    }
+    if (task_ && plan_.config.flag("profile.page")) tell_profile();
     return job_.exit_code();
   }
 
  private:
+  void tell_profile() {
+    std::vector<RankProfile> profiles = job_.take_profiles();
+    find_places(profiles);
+    std::fputs(profile_page(profiles).c_str(), stderr);
+    std::string file(plan_.config.text("profile.file"));
+    if (file.empty()) return;
+    // The file is that of the job that has spawned this one.
+    if (const std::filesystem::path path = file; is_spawned || !spawned_by_.empty())
+      file = path.parent_path() / fmt::format("{}-{}{}", path.stem().string(), job_id_, path.extension().string());
+    if (Error e = write_profile(profiles, file))
+      say(Level::error, "{}", e.message());
+    else
+      std::fputs(fmt::format("the profile is in {}\n", file).c_str(), stderr);
+  }
+
   // The process that has spawned this job: its end is the job's, unless it says before that it has parted.
   void watch_parent(int socket) {
     parent_ = loop_.readable(socket, [this, socket] {
@@ -418,6 +431,8 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   if (!plan) return refuse(plan.error());
   if (plan->options.gdb)
     if (Error e = Debuggers::check()) return refuse(e);
+  if (const std::string_view file = plan->config.text("profile.file"); !file.empty())
+    if (Error e = check_profile_path(std::string(file))) return refuse(e);
   if (Error e = report_process_id(plan->options.process_id_file)) return refuse(e, 1);
   if (Error e = room_for_ourselves()) return refuse(e, 1);
   // Before anything starts a thread: the watchdog is a fork of this process.

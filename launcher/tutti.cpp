@@ -15,6 +15,7 @@
 #include "launcher/ask/fortran.hpp"
 #include "launcher/ask/why.hpp"
 #include "launcher/node/limits.hpp"
+#include "launcher/profile_command.hpp"
 #include "launcher/run.hpp"
 
 namespace {
@@ -29,6 +30,8 @@ constexpr const char* kHelp =
     "       tutti jobs [--json | --names]             your running jobs on this machine\n"
     "       tutti doctor [--json] [--host NAMES]      whether this machine and the nodes of the\n"
     "                                                 allocation have what jobs need\n"
+    "       tutti profile FILE [--compare OTHER] [-o NEW.html]\n"
+    "                                                 where the time of a job went, and what is slower\n"
     "       tutti plan COLLECTIVE --ranks N [options] what a collective call would do, step by step,\n"
     "                                                 and how long it takes by a model\n"
     "       tutti report [-o FILE] [--job JOB] [-- command]\n"
@@ -53,11 +56,12 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "fortran") return launcher::fortran_command(rest);
   if (word == "jobs") return launcher::jobs_command(rest);
   if (word == "doctor") return launcher::doctor_command(rest);
+  if (word == "profile") return launcher::profile_command(rest);
   if (word == "plan") return launcher::plan_command(rest);
   if (word == "report") return launcher::report_command(rest);
   const bool version = word == "version" || word == "--version" || word == "-V";
-  constexpr std::string_view known[] = {"run",    "info", "why",    "fortran", "jobs",
-                                        "doctor", "plan", "report", "help",    "version"};
+  constexpr std::string_view known[] = {"run",     "info", "why",    "fortran", "jobs",   "doctor",
+                                        "profile", "plan", "report", "help",    "version"};
   if (version || word == "help" || word == "--help" || word == "-h") {
     // Of these each has a text of its own.
     if (word == "help" && rest.size() == 1 && std::ranges::count(known, rest[0]) && rest[0] != "help" &&
@@ -73,7 +77,8 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   }
   const std::string meant = did_you_mean(word, known);
   say(Level::error, "there is no command 'tutti {}'{}", word,
-      meant.empty() ? "; there are run, info, why, fortran, jobs, doctor, plan, report, help and version" : meant);
+      meant.empty() ? "; there are run, info, why, fortran, jobs, doctor, profile, plan, report, help and version"
+                    : meant);
   return 2;
 }
 

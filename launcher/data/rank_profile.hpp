@@ -24,6 +24,8 @@ struct ProfileSite {
   int64_t time = 0;
   std::vector<int64_t> waited;  // by profile::Wait
   std::vector<ProfileCulprit> culprits;
+  std::vector<int64_t> batches;     // means of as many calls in a row, the first ones first, of those that are full
+  std::vector<uint64_t> durations;  // calls of less than 2^i nanoseconds, and not of less than half of it
 };
 
 struct ProfileCollective {
@@ -32,6 +34,36 @@ struct ProfileCollective {
   int leader = -1;
   int64_t entered = 0, waits_from = 0, left = 0;
   int site = 0;  // in RankProfile::sites
+};
+
+struct ProfileSpan {
+  int site = 0;  // in RankProfile::sites
+  int64_t begun = 0, over = 0, waited = 0;
+  int64_t waits_to = 0;  // 0: it has not waited
+  int process = -1;
+  int kind = 0;  // profile::Wait
+};
+struct ProfileMessage {
+  bool is_receive = false;
+  int process = -1, tag = 0;
+  uint64_t context = 0;
+  uint32_t number = 0;
+  int64_t at = 0, bytes = 0;
+};
+struct ProfilePeer {
+  int process = -1;
+  uint64_t messages = 0, bytes = 0;
+};
+// What profile/timeline.hpp says, where the ranks have kept one.
+struct ProfileTimeline {
+  int64_t period = 0;  // how long one is; 0: there is no timeline. The first one begins with the profile
+  std::vector<std::vector<int64_t>> spent;  // by profile::Doing and period
+  int64_t least = 0;                        // every call that lasted longer is among the spans
+  uint32_t every = 1;
+  uint64_t unnamed_messages = 0, other_peers_bytes = 0;
+  std::vector<ProfileSpan> spans;  // in order of time
+  std::vector<ProfileMessage> messages;
+  std::vector<ProfilePeer> peers;
 };
 
 struct RankProfile {
@@ -46,6 +78,9 @@ struct RankProfile {
   std::vector<uint64_t> sent, sent_bytes, received, received_bytes;  // by length, profile::Size
   std::vector<ProfileSite> sites;
   std::vector<ProfileCollective> collectives;
+  // While operations that do not block were under way, it was outside of MPI, and inside.
+  int64_t overlapped = 0, exposed = 0;
+  ProfileTimeline timeline;
 };
 
 // Numbers name what there is, also where it came over a wire.

@@ -16,7 +16,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 15;
+inline constexpr int kWireVersion = 16;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -404,6 +404,8 @@ void fields(Archive& a, ProfileSite& v) {
   a(v.time);
   a(v.waited);
   a(v.culprits);
+  a(v.batches);
+  a(v.durations);
 }
 template <class Archive>
 void fields(Archive& a, ProfileCollective& v) {
@@ -414,6 +416,44 @@ void fields(Archive& a, ProfileCollective& v) {
   a(v.waits_from);
   a(v.left);
   a(v.site);
+}
+template <class Archive>
+void fields(Archive& a, ProfileSpan& v) {
+  a(v.site);
+  a(v.begun);
+  a(v.over);
+  a(v.waited);
+  a(v.waits_to);
+  a(v.process);
+  a(v.kind);
+}
+template <class Archive>
+void fields(Archive& a, ProfileMessage& v) {
+  a(v.is_receive);
+  a(v.process);
+  a(v.tag);
+  a(v.context);
+  a(v.number);
+  a(v.at);
+  a(v.bytes);
+}
+template <class Archive>
+void fields(Archive& a, ProfilePeer& v) {
+  a(v.process);
+  a(v.messages);
+  a(v.bytes);
+}
+template <class Archive>
+void fields(Archive& a, ProfileTimeline& v) {
+  a(v.period);
+  a(v.spent);
+  a(v.least);
+  a(v.every);
+  a(v.unnamed_messages);
+  a(v.other_peers_bytes);
+  a(v.spans);
+  a(v.messages);
+  a(v.peers);
 }
 template <class Archive>
 void fields(Archive& a, RankProfile& v) {
@@ -432,6 +472,9 @@ void fields(Archive& a, RankProfile& v) {
   a(v.received_bytes);
   a(v.sites);
   a(v.collectives);
+  a(v.overlapped);
+  a(v.exposed);
+  a(v.timeline);
 }
 
 // A map that came from the network holds together: every index of it is inside.

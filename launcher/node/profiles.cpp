@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/node/profiles.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
-#include "base/cpu.hpp"
 #include "base/flight.hpp"
 #include "base/printable.hpp"
+#include "launcher/node/kept_files.hpp"
+#include "launcher/node/timelines.hpp"
 #include "profile/page.hpp"
 
 namespace tutti::launcher {
@@ -22,25 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using profile::Page;
-
-// From the ticks of a page to nanoseconds: both clocks go on, and the page has them at one moment.
-class Clock {
- public:
-  explicit Clock(const Page& page) : begun_(page.begun), begun_nanoseconds_(page.begun_nanoseconds) {
-    const uint64_t ticks = cpu::ticks();
-    const auto passed = static_cast<double>(flight::nanoseconds() - page.begun_nanoseconds);
-    if (ticks > page.begun && passed > 0) each_ = passed / static_cast<double>(ticks - page.begun);
-  }
-  int64_t span(uint64_t ticks) const { return static_cast<int64_t>(static_cast<double>(ticks) * each_); }
-  int64_t at(uint64_t ticks) const {
-    return ticks >= begun_ ? begun_nanoseconds_ + span(ticks - begun_) : begun_nanoseconds_ - span(begun_ - ticks);
-  }
-
- private:
-  const uint64_t begun_;
-  const int64_t begun_nanoseconds_;
-  double each_ = 1;
-};
 
 // Whatever stands in it: texts end within their fields, numbers name what there is.
 bool make_sound(Page& page) {
@@ -50,27 +30,18 @@ bool make_sound(Page& page) {
     return false;
   const auto close = [](auto& text) { text[std::size(text) - 1] = 0; };
   close(page.program);
+  close(page.host);
   for (auto& each : page.modules) close(each);
   for (auto& each : page.regions) close(each);
   for (profile::Site& site : page.sites) {
     if (site.module >= profile::kModules) site.module = profile::kNoModule;
     if (site.region >= profile::kRegions) site.region = 0;
+    if (!std::has_single_bit(site.per_batch)) site.per_batch = uint64_t{1} << 32;
   }
   for (profile::Collective& each : page.collectives)
     if (each.site >= profile::kSites) each.serial = 0;
   if (page.open_site >= profile::kSites) page.open_since = 0;
   return true;
-}
-
-std::unique_ptr<Page> read_page(const fs::path& path) {
-  auto page = std::make_unique<Page>();
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return nullptr;
-  struct stat about{};
-  const bool good = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-                    ::pread(fd, page.get(), sizeof(Page), 0) == static_cast<ssize_t>(sizeof(Page)) && make_sound(*page);
-  ::close(fd);
-  return good ? std::move(page) : nullptr;
 }
 
 void add_sizes(const profile::Size (&sizes)[profile::kSizes], std::vector<uint64_t>& messages,
@@ -81,7 +52,29 @@ void add_sizes(const profile::Size (&sizes)[profile::kSizes], std::vector<uint64
   }
 }
 
-ProfileSite site_of(const Page& page, const profile::Site& site, const Clock& clock) {
+// How calls divide by length, from powers of two of ticks to those of nanoseconds: each count goes where the middle of its
+// ticks does, so that it may be off by half a step.
+std::vector<uint64_t> durations_of(const profile::Site& site, const ProfileClock& clock) {
+  std::vector<uint64_t> out;
+  for (uint32_t i = 0; i < profile::kDurations; ++i) {
+    if (site.durations[i] == 0) continue;
+    const auto middle =
+        static_cast<uint64_t>(std::max<int64_t>(0, clock.span((uint64_t{3} << (i + profile::kShortestBits)) / 4)));
+    const auto bits = static_cast<size_t>(std::bit_width(middle));
+    if (out.size() <= bits) out.resize(bits + 1);
+    out[bits] += site.durations[i];
+  }
+  return out;
+}
+
+std::vector<int64_t> batches_of(const profile::Site& site, const ProfileClock& clock) {
+  std::vector<int64_t> out;
+  for (uint64_t i = 0; i < std::min<uint64_t>(profile::kBatches, site.calls / site.per_batch); ++i)
+    out.push_back(clock.span(site.batches[i]) / static_cast<int64_t>(site.per_batch));
+  return out;
+}
+
+ProfileSite site_of(const Page& page, const profile::Site& site, const ProfileClock& clock) {
   ProfileSite out;
   out.function = flight::name_of_function(site.function);
   out.region = printable(page.regions[site.region]);
@@ -94,19 +87,25 @@ ProfileSite site_of(const Page& page, const profile::Site& site, const Clock& cl
   for (const uint64_t ticks : site.waited) out.waited.push_back(clock.span(ticks));
   for (const profile::Culprit& each : site.culprits)
     if (each.ticks > 0) out.culprits.push_back({each.process, static_cast<int>(each.kind), clock.span(each.ticks)});
+  out.batches = batches_of(site, clock);
+  out.durations = durations_of(site, clock);
   return out;
 }
 
-RankProfile profile_of(const Page& page) {
-  const Clock clock(page);
+RankProfile profile_of(const Page& page, const std::string& folder, ProfileReader reader) {
+  const ProfileClock clock(page);
   RankProfile out;
   out.rank = page.rank;
   out.size = page.size;
   out.program = printable(page.program);
   out.ended = page.ended != 0;
   out.begun = clock.at(page.begun);
-  out.over = out.ended ? clock.at(page.ended) : flight::nanoseconds();
+  out.over = out.ended                          ? clock.at(page.ended)
+             : reader == ProfileReader::at_once ? flight::nanoseconds()
+                                                : std::max(out.begun, clock.at(page.seen));
   out.lost_sites = page.lost_sites;
+  out.overlapped = clock.span(page.overlapped);
+  out.exposed = clock.span(page.exposed);
   out.every = page.every;
   add_sizes(page.sent, out.sent, out.sent_bytes);
   add_sizes(page.received, out.received, out.received_bytes);
@@ -134,17 +133,22 @@ RankProfile profile_of(const Page& page) {
     out.collectives.push_back({each.context, each.serial, each.leader, clock.at(each.entered),
                                clock.at(each.waits_from), clock.at(each.left), number_of[each.site]});
   }
+  out.timeline = read_timeline(folder, page, out.over, clock, number_of);
   return out;
 }
 
 }  // namespace
 
-std::vector<RankProfile> read_profiles(const std::string& folder) {
+std::vector<RankProfile> read_profiles(const std::string& folder, ProfileReader reader) {
   std::vector<RankProfile> out;
+  std::map<std::string, int> nodes;
   std::error_code problem;
   for (const auto& each : fs::directory_iterator(folder, problem)) {
     if (!each.path().filename().string().starts_with(profile::kFilePrefix)) continue;
-    if (const std::unique_ptr<Page> page = read_page(each.path())) out.push_back(profile_of(*page));
+    const std::unique_ptr<Page> page = kept_file<Page>(each.path());
+    if (!page || !make_sound(*page)) continue;
+    out.push_back(profile_of(*page, folder, reader));
+    out.back().node = nodes.try_emplace(page->host, static_cast<int>(nodes.size())).first->second;
   }
   std::ranges::sort(out, {}, &RankProfile::rank);
   return out;

@@ -122,6 +122,12 @@ Error take_initial_errhandler(Parse& p, std::string_view value) {
   return {};
 }
 
+Error take_profile(Parse& p, std::string_view file) {
+  p.run.settings.push_back({"profile.page", "on", p.option});
+  if (!file.empty()) p.run.settings.push_back({"profile.file", std::string(file), p.option});
+  return {};
+}
+
 Error take_on_failure(Parse& p, std::string_view value) {
   if (value != "end" && value != "continue" && value != "continue:exit=first")
     return bad_value(p, value, "end, continue or continue:exit=first");
@@ -266,15 +272,14 @@ const std::vector<Option>& own_options() {
        "",
        "continue"},
       {{"profile"},
-       "",
-       "print at the end where the time went, and for whom ranks waited",
-       [](Parse& p, std::string_view) {
-         p.run.settings.push_back({"profile.page", "on", p.option});
-         return Error();
-       },
+       "[=FILE]",
+       "print at the end where the time went, and for whom ranks waited; to a file for 'tutti\n"
+       "profile', or FILE.html: a page with a timeline, FILE.json: as Perfetto reads it",
+       take_profile,
        "T",
        "",
-       ""},
+       "solver.html",
+       0},
       {{"pset"},
        "NAME=RANKS",
        "name a process set for MPI_Group_from_session_pset: left=0-3,8",
@@ -416,7 +421,7 @@ std::string option_specs() {
         {"initial-errhandler", "(mpi_errors_are_fatal mpi_errors_abort mpi_errors_return)"}};
     for (const auto& [option, list] : known)
       if (option == name) return std::string(list);
-    for (std::string_view each : {"hostfile", "rankfile", "app", "preload-files"})
+    for (std::string_view each : {"hostfile", "rankfile", "app", "preload-files", "profile"})
       if (each == name) return "_files";
     for (std::string_view each : {"wdir", "chdir", "output-filename"})
       if (each == name) return "_files -/";
@@ -427,7 +432,10 @@ std::string option_specs() {
     if (!is_offered(option)) continue;
     const std::string doc = plain(option.doc.empty() ? option.page : option.doc);
     for (std::string_view name : option.names) {
-      out += fmt::format("  '*{}{}[{}]", name.size() > 2 ? "--" : "-", name, doc);
+      // In the same word, where there is something to complete.
+      const bool may_have_value = option.values == 0 && !values(option.names[0]).empty();
+      out += fmt::format("  '*{}{}{}[{}]", name.size() > 2 ? "--" : "-", name, may_have_value ? "=-" : "", doc);
+      if (may_have_value) out += fmt::format("::{}:{}", plain(option.value), values(option.names[0]));
       for (int value = 0; !option.value.empty() && value < option.values; ++value)
         out += fmt::format(":{}:{}", plain(option.value), value == 0 ? values(option.names[0]) : "");
       out += "'\n";

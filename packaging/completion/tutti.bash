@@ -72,7 +72,7 @@ _tutti_plan() {
 _tutti() {
   local word=${COMP_WORDS[COMP_CWORD]}
   if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "run info why jobs doctor plan report fortran version help" -- "$word"))
+    COMPREPLY=($(compgen -W "run info why jobs doctor profile plan report fortran version help" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -81,6 +81,7 @@ _tutti() {
     why) COMPREPLY=($(compgen -W "--json --record --dump --user --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
     jobs) COMPREPLY=($(compgen -W "--json --names --all-users --user --help" -- "$word")) ;;
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
+    profile) COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--compare -o --help" -- "$word")) ;;
     plan) _tutti_plan ;;
     report) _tutti_report ;;
     fortran) COMPREPLY=($(compgen -W "--fc= --cc= --to= --system --help" -- "$word")) ;;

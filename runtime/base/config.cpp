@@ -66,6 +66,8 @@ constexpr Setting kSettings[] = {
      "Operations on windows of a node are loads and stores; auto: unless a sanitizer looks on"},
     {"profile.page", flag, "off", "",
      "Where the time goes is summed up, and mpirun prints it at the end of the job; what --profile sets"},
+    {"profile.file", text, "", "",
+     "Ranks keep a timeline, too, and mpirun leaves the profile in this file; what --profile=FILE sets"},
     {"contract.stress", text, "off", "", "Extremes of what the standard allows: off, sync, loose, random:SEED"},
     {"collectives.rules", text, "", "", "File of rules that select algorithms; empty: the shipped ones"},
     {"collectives.override", text, "", "", "Rules that come before those, divided by ';'"},

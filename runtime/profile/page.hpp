@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of a rank's profile, as it lies in a file of the job's folder on its node, mapped by the rank: it outlives the
-// rank however that ends, and goes with the folder. Bounded: call sites that find no place share the last one, and of the
+// rank however that ends, and goes with the folder. Without a launcher of ours there is no such folder, and the pages of all
+// ranks lie in one that the setting profile.file names. Bounded: call sites that find no place share the last one, and of the
 // calls of collectives those are kept whose serials are multiples of a power of two, which grows when the table is full;
 // serials are the same at all ranks, and so are those that are kept.
 //
 // Data alone: the rank writes it (profiler.cpp), its node reads it when the rank is gone (launcher/node/profiles.cpp). Times
-// are ticks of cpu::ticks(), which the processes of a node share; `begun` has both clocks at one moment.
+// are ticks of cpu::ticks(), which the processes of a node share; `begun` and `seen` have both clocks at one moment each.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,10 @@
 
 namespace tutti::profile {
 
-inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'p', 'r', '1'};
+inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'p', 'r', '2'};
 inline constexpr uint32_t kSites = 1024, kCalls = 2048, kModules = 64, kRegions = 64, kCulprits = 4, kSizes = 44;
+// Of a site's calls: batches of as many in a row, and by length.
+inline constexpr uint32_t kBatches = 16, kDurations = 32;
 inline constexpr uint8_t kNoModule = 0xff;
 
 // Why a call did not go on. That others came late to a collective is not told by one rank: see Collective.
@@ -25,8 +28,9 @@ enum class Wait : uint8_t {
   lock,           // of a window, which others held
   elsewhere,      // another rank had to see to a window
   to_the_end,     // the job ended before the call: counted when the page is read
+  asking,         // a run of calls that only look (MPI_Test), one close behind the other
 };
-inline constexpr uint32_t kWaits = 5;
+inline constexpr uint32_t kWaits = 6;
 
 // The ranks for which a site waited longest, as far as there is room: who takes the last place inherits its time, so that
 // none that matters is missed, and times are upper bounds.
@@ -49,7 +53,14 @@ struct Site {
   uint64_t bytes = 0;                // of files
   uint64_t waited[kWaits] = {};
   Culprit culprits[kCulprits];
+  // Ticks of batches of `per_batch` calls each, the first ones first: how much the mean of calls changes while the program
+  // runs, also where calls that follow each other are alike. Where all are full, two become one.
+  uint64_t batches[kBatches] = {};
+  uint64_t per_batch = 1;
+  // Calls of less than 2^(i + kShortestBits) ticks, and the last one: all that are longer.
+  uint32_t durations[kDurations] = {};
 };
+inline constexpr uint32_t kShortestBits = 7;
 
 // One call of a collective at this rank.
 struct Collective {
@@ -73,15 +84,20 @@ struct Page {
   uint32_t bytes = 0;  // of this struct, which changes with its version
   int32_t rank = -1, size = 0;
   uint32_t every = 1;  // serials of the collectives that are kept
-  char program[128] = {};
+  char program[128] = {}, host[64] = {};
   uint64_t begun = 0;
   int64_t begun_nanoseconds = 0;
+  // Both clocks at a later moment, now and then.
+  uint64_t seen = 0;
+  int64_t seen_nanoseconds = 0;
   uint64_t ended = 0;  // in MPI_Finalize; 0: not
   // The call that a thread has waited in for long; 0: none.
   uint64_t open_since = 0;
   uint32_t open_site = 0;
   int32_t open_process = -1;  // for which it waits, if that is one
   uint32_t collectives_kept = 0, unused = 0;
+  // While operations that do not block were under way, the rank was outside of MPI, and inside.
+  uint64_t overlapped = 0, exposed = 0;
   uint64_t lost_sites = 0;  // calls at places that have none of their own
   Size sent[kSizes], received[kSizes];
   char modules[kModules][256] = {};

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "profile/profiler.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/address_key.hpp"
 #include "base/cpu.hpp"
 #include "base/flight.hpp"
 #include "base/mutex.hpp"
-#include "base/os/source_place.hpp"
 #include "functions.hpp"
 #include "life/sinks.hpp"
-#include "mpi.h"
+#include "profile/asking.hpp"
+#include "profile/kept_memory.hpp"
+#include "profile/overlap.hpp"
 #include "profile/page.hpp"
+#include "profile/recorder.hpp"
+#include "profile/sites.hpp"
+#include "profile/timeline.hpp"
 
 namespace tutti::profile {
 namespace {
@@ -44,6 +44,9 @@ Kind kind_of(std::string_view name) {
   return Kind::other;
 }
 
+// Calls that only look are a run where one follows so soon: who computes between them computes for longer.
+constexpr double kCloseNanoseconds = 20'000;
+
 // What a thread has waited for in its call so far.
 struct Waited {
   int32_t process;
@@ -59,6 +62,7 @@ struct CallNow {
   bool waits = false;  // has waited for long, and, if that is known, for this process
   int32_t process = -1;
   Waited waited[8];
+  Waited latest;  // of them, `ticks` being when it came
 };
 struct Regions {
   int depth = 0;
@@ -66,6 +70,7 @@ struct Regions {
 };
 thread_local CallNow call_now;
 thread_local Regions regions;
+thread_local Asking asking;
 
 // By the engine's owner; another thread may begin again meanwhile, and drop some of it.
 void count(Size (&sizes)[kSizes], int64_t bytes) {
@@ -74,15 +79,12 @@ void count(Size (&sizes)[kSizes], int64_t bytes) {
   flight::set(size.messages, flight::get(size.messages) + 1);
   flight::set(size.bytes, flight::get(size.bytes) + length);
 }
-uint64_t hash(uint64_t a, uint64_t b) {
-  const uint64_t mixed = (a ^ std::rotl(b, 32)) * 0x9e3779b97f4a7c15;
-  return mixed ^ (mixed >> 29);
-}
 
 // Large: one table of sites, one of collectives, and what is told of either.
 class Profiler final : public life::Sink {
  public:
-  Profiler(Page& page, const Job& job) : page_(page), job_(job) {
+  Profiler(Page& page, const Job& job, Timeline* timeline) : page_(page), job_(job) {
+    if (timeline) recorder_.emplace(*timeline, job.rank, job.size);
     for (size_t i = 0; i < kFunctionCount; ++i) kinds_[i] = kind_of(flight::name_of_function(static_cast<uint16_t>(i)));
   }
 
@@ -95,6 +97,7 @@ class Profiler final : public life::Sink {
     listen(0);
     const Lock lock(mutex_);
     if (page_.ended == 0) page_.ended = cpu::ticks();
+    see();
   }
 
   void over(const flight::CallRecord& call, uint64_t now);
@@ -107,19 +110,27 @@ class Profiler final : public life::Sink {
  private:
   void hears(const Event& event) override TUTTI_ENGINE_OWNED;
   void hear_of_receive(CallNow& now, const Event& event, uint64_t ticks) TUTTI_ENGINE_OWNED;
-  void begin_collective(const Event& event, uint64_t now);
-  void end_collective(const Event& event, uint64_t now);
+  void begin_collective(const Event& event, uint64_t now) TUTTI_ENGINE_OWNED;
+  void end_collective(const Event& event, uint64_t now) TUTTI_ENGINE_OWNED;
   Collective* find(const Event& event, bool makes) TUTTI_REQUIRES(mutex_);
   void thin_out() TUTTI_REQUIRES(mutex_);
   uint32_t site_of(const flight::CallRecord& call) TUTTI_REQUIRES(mutex_);
-  void place(Site& site) TUTTI_REQUIRES(mutex_);
-  static void blame(Site& site, int32_t process, Wait kind, uint64_t ticks);
+  void hear_of_operation(const Event& event, uint64_t ticks) TUTTI_ENGINE_OWNED;
+  // Both clocks, for whoever reads the page later.
+  void see() TUTTI_REQUIRES(mutex_) {
+    page_.seen = cpu::ticks();
+    page_.seen_nanoseconds = flight::nanoseconds();
+  }
+  void asked_for(int32_t process, uint64_t ticks) TUTTI_ENGINE_OWNED;
+  static void wait_for_others(Site& site, Kind kind, Span& span, bool lasted);
   // The call that this thread is in, and that counts; nullptr: it is in none.
   static CallNow* now_in_call();
 
   Page& page_;
   const Job job_;
   Kind kinds_[kFunctionCount];
+  std::optional<Recorder> recorder_;
+  Overlap overlap_;
   // For what several threads write: the tables. Readers are there when all are gone.
   Mutex mutex_;
   std::atomic<bool> counts_{true};
@@ -141,11 +152,14 @@ CallNow* Profiler::now_in_call() {
     now.matched = 0;
     now.in_collective = now.waits = false;
     now.process = -1;
+    now.latest = {-1, Wait::late_sender, 0};
   }
   return &now;
 }
 
-void add(CallNow& now, int32_t process, Wait kind, uint64_t ticks) {
+// Up to `until`.
+void add(CallNow& now, int32_t process, Wait kind, uint64_t ticks, uint64_t until) {
+  now.latest = {process, kind, until};
   for (uint32_t i = 0; i < now.count; ++i)
     if (now.waited[i].process == process && now.waited[i].kind == kind) return void(now.waited[i].ticks += ticks);
   if (now.count < std::size(now.waited)) now.waited[now.count++] = {process, kind, ticks};
@@ -153,20 +167,32 @@ void add(CallNow& now, int32_t process, Wait kind, uint64_t ticks) {
 }
 
 void Profiler::hears(const Event& event) {
-  if (event.what == Happening::operation_posted) {
-    if (!event.is_receive && (event.context & 1) == 0 && counts_.load(std::memory_order_relaxed)) {
-      count(page_.sent, event.bytes);
-    }
+  const bool is_collective = event.what == Happening::collective_begun || event.what == Happening::collective_ended;
+  if (!is_collective && (event.context & 1)) return;
+  if (event.what == Happening::operation_posted && event.is_receive) {
+    if (event.operation != 0) overlap_.begins();
     return;
   }
   const uint64_t ticks = cpu::ticks();
   if (event.what == Happening::collective_begun) return begin_collective(event, ticks);
   if (event.what == Happening::collective_ended) return end_collective(event, ticks);
-  if (event.context & 1) return;
-  if (event.is_receive && event.what == Happening::operation_moved && counts_.load(std::memory_order_relaxed)) {
-    count(page_.received, event.bytes);
+  hear_of_operation(event, ticks);
+}
+
+void Profiler::hear_of_operation(const Event& event, uint64_t ticks) {
+  if (event.operation != 0 && event.what == Happening::operation_over) overlap_.ends(ticks);
+  const bool counts = counts_.load(std::memory_order_relaxed);
+  if (event.what == Happening::operation_posted) {
+    if (event.operation != 0) overlap_.begins();
+    if (counts) count(page_.sent, event.bytes);
+    if (recorder_) recorder_->add_message(event, false, ticks);
+    return;
   }
+  if (event.is_receive && event.what == Happening::operation_moved && counts) count(page_.received, event.bytes);
+  if (event.is_receive && event.what == Happening::message_matched && recorder_)
+    recorder_->add_message(event, true, ticks);
   CallNow* const now = now_in_call();
+  if (!now && event.what == Happening::operation_over && !event.by_helper) return asked_for(event.process, ticks);
   if (!now || now->in_collective || ticks < now->from) return;
   if (event.is_receive) return hear_of_receive(*now, event, ticks);
   if (event.what != Happening::operation_over || event.operation == 0 || event.process == job_.rank) return;
@@ -174,13 +200,42 @@ void Profiler::hears(const Event& event) {
   const double least = ticks_per_byte_ > 0 ? ticks_per_byte_ : 3;
   const auto moving = static_cast<uint64_t>(least * static_cast<double>(event.bytes));
   const uint64_t took = ticks - now->from;
-  if (took > moving) add(*now, event.process, Wait::late_receiver, took - moving);
+  if (took > moving) add(*now, event.process, Wait::late_receiver, took - moving, ticks);
   now->from = ticks;
+}
+
+// Outside of calls that are recorded, something is over: the thread may have asked for it again and again.
+void Profiler::asked_for(int32_t process, uint64_t ticks) {
+  const flight::Thread* const thread = flight::thread();
+  if (!thread || thread->looks == 0 || !counts_.load(std::memory_order_relaxed)) return;
+  const auto passed = static_cast<double>(flight::nanoseconds() - page_.begun_nanoseconds);
+  const double each = passed > 0 ? static_cast<double>(ticks - page_.begun) / passed : 1;
+  const uint64_t asked = asking.until(*thread, ticks, static_cast<uint64_t>(kCloseNanoseconds * each));
+  if (asked == 0) return;
+  flight::CallRecord run;
+  run.caller = thread->looks_caller;
+  run.function = thread->looks_function;
+  const Lock lock(mutex_);
+  const uint32_t at = site_of(run);
+  Site& site = page_.sites[at];
+  sum_up(site, asked);
+  overlap_.asked(asked);
+  site.waited[static_cast<size_t>(Wait::asking)] += asked;
+  if (process >= 0) blame(site, process, Wait::asking, asked);
+  if (recorder_)
+    recorder_->add_call({.begun = ticks - asked,
+                         .over = ticks,
+                         .waited = asked,
+                         .waits_to = ticks,
+                         .process = process,
+                         .site = static_cast<uint16_t>(at),
+                         .kind = Wait::asking},
+                        Doing::waiting);
 }
 
 void Profiler::hear_of_receive(CallNow& now, const Event& event, uint64_t ticks) {
   if (event.what == Happening::message_matched) {
-    if (event.process != job_.rank) add(now, event.process, Wait::late_sender, ticks - now.from);
+    if (event.process != job_.rank) add(now, event.process, Wait::late_sender, ticks - now.from, ticks);
     now.matched = event.operation;
     now.matched_at = now.from = ticks;
   } else if (event.what == Happening::operation_moved) {
@@ -198,7 +253,7 @@ void Profiler::hear_of_receive(CallNow& now, const Event& event, uint64_t ticks)
 Collective* Profiler::find(const Event& event, bool makes) {
   for (;;) {
     if (event.serial % page_.every != 0) return nullptr;
-    size_t at = hash(event.context, event.serial) % kCalls;
+    size_t at = mixed(event.context, event.serial) % kCalls;
     for (size_t tries = 0; tries < kCalls; ++tries, at = (at + 1) % kCalls) {
       Collective& each = page_.collectives[at];
       const bool is_it = each.context == event.context && each.serial == event.serial && each.leader == event.process &&
@@ -220,7 +275,7 @@ void Profiler::thin_out() {
     each = {};
   }
   for (const Collective& each : kept) {
-    size_t at = hash(each.context, each.serial) % kCalls;
+    size_t at = mixed(each.context, each.serial) % kCalls;
     while (page_.collectives[at].serial != 0) at = (at + 1) % kCalls;
     page_.collectives[at] = each;
   }
@@ -228,6 +283,7 @@ void Profiler::thin_out() {
 }
 
 void Profiler::begin_collective(const Event& event, uint64_t now) {
+  overlap_.begins();
   if (CallNow* const call = now_in_call()) call->in_collective = true;
   if (event.serial % page_.every != 0 || event.process < 0) return;
   const Lock lock(mutex_);
@@ -238,7 +294,9 @@ void Profiler::begin_collective(const Event& event, uint64_t now) {
 }
 
 void Profiler::end_collective(const Event& event, uint64_t now) {
+  overlap_.ends(now);
   CallNow* const call = now_in_call();
+  if (!call && !event.by_helper) asked_for(-1, now);
   if (!call || now < call->from) return;
   ++call->collectives;
   const uint64_t from = call->from;
@@ -258,77 +316,56 @@ uint32_t Profiler::site_of(const flight::CallRecord& call) {
   const Regions& mine = regions;
   const uint8_t region =
       mine.depth > 0 ? mine.of[std::min<size_t>(static_cast<size_t>(mine.depth), std::size(mine.of)) - 1] : 0;
-  size_t at = hash(call.caller, uint64_t{call.function} << 8 | region) % (kSites - 1);
-  for (size_t tries = 0; tries < 64; ++tries, at = (at + 1) % (kSites - 1)) {
-    Site& site = page_.sites[at];
-    if (site.caller == call.caller && site.function == call.function && site.region == region)
-      return static_cast<uint32_t>(at);
-    if (site.caller != 0) continue;
-    site.caller = call.caller;
-    site.function = call.function;
-    site.region = region;
-    place(site);
-    return static_cast<uint32_t>(at);
-  }
-  ++page_.lost_sites;
-  return kSites - 1;
-}
-
-// Where it is in its file: another process cannot find it out once this one is gone.
-void Profiler::place(Site& site) {
-  const CodeAddress where = code_address(site.caller);
-  if (where.module.empty()) return;
-  for (uint8_t i = 0; i < kModules; ++i) {
-    char(&name)[256] = page_.modules[i];
-    if (!name[0] && where.module.size() < sizeof name) where.module.copy(name, sizeof name - 1);
-    if (where.module != name) continue;
-    site.module = i;
-    site.offset = where.offset;
-    return;
-  }
-}
-
-void Profiler::blame(Site& site, int32_t process, Wait kind, uint64_t ticks) {
-  Culprit* least = site.culprits;
-  for (Culprit& each : site.culprits) {
-    if (each.process == process && each.kind == kind && each.ticks > 0) return void(each.ticks += ticks);
-    if (each.ticks < least->ticks) least = &each;
-  }
-  *least = {process, kind, least->ticks + ticks};
+  return site_at(page_, call.caller, call.function, region);
 }
 
 void Profiler::over(const flight::CallRecord& call, uint64_t now) {
   if (!counts_.load(std::memory_order_relaxed)) return;
   const uint64_t ticks = now > call.stamp ? now - call.stamp : 0;
   const Lock lock(mutex_);
-  Site& site = page_.sites[site_of(call)];
+  const uint32_t at = site_of(call);
+  Site& site = page_.sites[at];
+  if (call.number % 1024 == 0) see();
   // MPI_Finalize ends it, and is over a little later.
   if (page_.ended != 0) page_.ended = now;
-  ++site.calls;
-  site.ticks += ticks;
-  site.shortest = std::min(site.shortest, ticks);
+  sum_up(site, ticks);
   if (page_.open_since == call.stamp) page_.open_since = 0;
   const Kind kind = call.function < kFunctionCount ? kinds_[call.function] : Kind::other;
   if (kind == Kind::file && (call.marks & flight::kData) && call.count > 0 && job_.bytes_of_type)
     site.bytes += static_cast<uint64_t>(call.count * job_.bytes_of_type(call.type));
+  overlap_.call(call.stamp, now, page_.overlapped, page_.exposed);
   CallNow& mine = call_now;
   const bool has_events = mine.number == call.number;
+  Span span{.begun = call.stamp, .over = std::max(now, call.stamp), .site = static_cast<uint16_t>(at)};
   if (has_events) {
     site.collectives += mine.collectives;
     for (uint32_t i = 0; i < mine.count; ++i) {
       const Waited& each = mine.waited[i];
       site.waited[static_cast<size_t>(each.kind)] += each.ticks;
       blame(site, each.process, each.kind, each.ticks);
+      span.waited += each.ticks;
     }
+    if (mine.count > 0)
+      span.waits_to = mine.latest.ticks, span.process = mine.latest.process, span.kind = mine.latest.kind;
   }
-  if (kind == Kind::other || kind == Kind::file) return;
-  // No message of the program ends it: whatever it takes beyond its quickest call is for another rank. Who, is known of what
-  // has lasted (waits()).
-  const bool lasted = has_events && mine.waits;
+  if (kind != Kind::other && kind != Kind::file) wait_for_others(site, kind, span, has_events && mine.waits);
+  if (!recorder_) return;
+  const bool collective = has_events && (mine.in_collective || mine.collectives > 0);
+  recorder_->add_call(span, kind == Kind::file ? Doing::in_files : collective ? Doing::in_collectives : Doing::moving);
+}
+
+// A call that no message of the program ends: whatever it takes beyond its quickest one is for another rank. Who, is known of
+// what has lasted (waits()).
+void Profiler::wait_for_others(Site& site, Kind kind, Span& span, bool lasted) {
+  const uint64_t ticks = span.over - span.begun;
   const uint64_t waited = lasted ? ticks : ticks - site.shortest;
   const Wait why = kind == Kind::lock ? Wait::lock : kind == Kind::probe ? Wait::late_sender : Wait::elsewhere;
   site.waited[static_cast<size_t>(why)] += waited;
-  if (waited > 0) blame(site, lasted ? mine.process : -1, why, waited);
+  if (waited == 0) return;
+  const int32_t process = lasted ? call_now.process : -1;
+  blame(site, process, why, waited);
+  span.waited += waited;
+  span.waits_to = span.over, span.process = process, span.kind = why;
 }
 
 // A call that has waited for long, and for whom, if that is one.
@@ -338,6 +375,7 @@ void Profiler::waits(const flight::CallRecord& call, int32_t process) {
     if (process >= 0) now->process = process;
   }
   const Lock lock(mutex_);
+  see();
   if (process >= 0 || page_.open_since != call.stamp) page_.open_process = process;
   page_.open_site = site_of(call);
   page_.open_since = call.stamp;
@@ -372,8 +410,10 @@ void Profiler::start_again() {
     for (size_t i = 0; i < kSizes; ++i) flight::set(sizes[i].messages, 0), flight::set(sizes[i].bytes, 0);
   for (Collective& each : page_.collectives) each = {};
   page_.collectives_kept = 0;
+  flight::set(page_.overlapped, 0), flight::set(page_.exposed, 0);
   page_.begun = cpu::ticks();
   page_.begun_nanoseconds = flight::nanoseconds();
+  if (recorder_) recorder_->start_again(page_.begun);
 }
 
 void over(const flight::CallRecord& call, uint64_t now) {
@@ -387,31 +427,31 @@ void waits(const flight::CallRecord& call, int32_t process) {
 
 Error begin(const Job& job) {
   if (profiler.load(std::memory_order_acquire)) return {};
-  const char* const folder = std::getenv(kJobFolderVariable);
-  if (!folder || !*folder)
-    return failure(MPI_ERR_OTHER, "the profile of this rank has nowhere to go: mpirun --profile keeps and prints it");
-  const std::string path = std::string(folder) + "/" + file_name(job.rank);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  int problem =
-      fd < 0 ? errno : ::posix_fallocate(fd, 0, sizeof(Page));  // a page that is missing later would be a crash
-  void* memory = MAP_FAILED;
-  if (!problem) {
-    memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) problem = errno;
-  }
-  if (fd >= 0) ::close(fd);
-  if (problem)
-    return failure(MPI_ERR_NO_SPACE, "the profile of this rank cannot be kept in {}: {}", path, std::strerror(problem));
-  Page& page = *new (memory) Page;
+  const std::string own = job.file.empty() ? "" : job.file + ".ranks";
+  Result<void*> memory = kept_memory(file_name(job.rank), sizeof(Page), own);
+  if (!memory) return std::move(memory).error();
+  Page& page = *new (*memory) Page;
   page.bytes = sizeof(Page);
   page.rank = job.rank;
   page.size = job.size;
   const std::string_view program = program_invocation_short_name;
   program.copy(page.program, sizeof page.program - 1);
+  job.host.substr(0, sizeof page.host - 1).copy(page.host, sizeof page.host - 1);
   page.begun = cpu::ticks();
   page.begun_nanoseconds = flight::nanoseconds();
   std::memcpy(page.magic, kMagic, sizeof kMagic);
-  auto* const made = new Profiler(page, job);
+  Timeline* timeline = nullptr;
+  if (job.has_timeline) {
+    Result<void*> more = kept_memory(timeline_file_name(job.rank), sizeof(Timeline), own);
+    if (!more) return std::move(more).error();
+    timeline = new (*more) Timeline;
+    timeline->bytes = sizeof(Timeline);
+    timeline->rank = job.rank;
+    timeline->begun = page.begun;
+    timeline->period_bits = kFirstPeriodBits;
+    std::memcpy(timeline->magic, kTimelineMagic, sizeof kTimelineMagic);
+  }
+  auto* const made = new Profiler(page, job, timeline);
   profiler.store(made, std::memory_order_release);
   flight::set_profile({over, waits});
   made->begin();

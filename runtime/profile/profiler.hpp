@@ -2,10 +2,13 @@
 // Where the time of this rank goes (mpirun --profile): sums up, by call site, how long calls take and for whom they wait,
 // in a page of memory that outlives the rank (page.hpp). It hears of calls from the flight record, which stamps all of them
 // meanwhile, and of operations and collectives as a sink of life/. Judges and prints nothing: the launcher brings the pages
-// of all ranks together. Calls that only look (MPI_Test, MPI_Iprobe) are no calls here: who polls computes.
+// of all ranks together. Calls that only look (MPI_Test) are told as runs, where they follow close behind each other
+// until what they ask for has come: as waiting, and by the line that asked last.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
@@ -15,10 +18,14 @@ struct Job {
   int rank = 0, size = 1;
   // The bytes of an element of a datatype, by its handle; 0: not known. Called within a call that has it.
   int64_t (*bytes_of_type)(uint64_t handle) = nullptr;
+  bool has_timeline = false;
+  std::string_view host;
+  std::string
+      file;  // the setting profile.file: without a launcher what is kept goes into a folder of this name and ".ranks"
 };
 
-// Begins the profile of this process, whose flight record is open, and which lives as long as it does. An error: there is no
-// job's folder, or no room in it.
+// Begins the profile of this process, whose flight record is open, and which lives as long as it does. An error: there is
+// nowhere to keep it, or no room.
 Error begin(const Job& job);
 // The process leaves MPI for good. Nothing, unless it has begun.
 void end();

@@ -22,11 +22,11 @@ static void work(double milliseconds) {
   for (double left; (left = end - now()) > 0;) usleep((useconds_t)(left * 1e6) + 1);
 }
 
-/* A solver of which the last rank takes several times as long as the others. */
-static void slow_rank(void) {
+/* A solver of which the last rank may take several times as long as the others. */
+static void slow_rank(double slow) {
   double local = 1, sum = 0;
   for (int step = 0; step < 50; ++step) {
-    work(rank == size - 1 ? 60 : 8);
+    work(rank == size - 1 ? slow : 8);
     MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* slow_rank */
   }
 }
@@ -89,6 +89,43 @@ static void regions(void) {
   MPI_Pcontrol(0);
   for (int i = 0; i < 7; ++i) MPI_Bcast(&rank, 0, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Pcontrol(1);
+}
+
+/* The receiver asks again and again, and then now and then, between which it works. */
+static void polling(void) {
+  int value = 0, done;
+  for (int i = 0; i < 40; ++i) {
+    MPI_Request request;
+    if (rank == 0) {
+      work(10);
+      MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+      MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+      for (done = 0; !done;) {
+        if (i % 2) work(1);
+        if (i % 2)
+          MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* now_and_then */
+        else
+          MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* polling */
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+/* Messages that are under way while the ranks work for longer than they take, and less long. */
+static void overlap(void) {
+  int in = 0, out = 0;
+  for (int i = 0; i < 40; ++i) {
+    MPI_Request requests[2];
+    MPI_Irecv(&in, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &requests[0]);
+    if (rank == 1) work(10);
+    MPI_Isend(&out, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, &requests[1]);
+    if (rank == 0) work(5);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    if (rank == 0) work(5);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 /* One rank never comes: the others are killed in their call, or the job's time is over. */
@@ -156,11 +193,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* what = argc > 1 ? argv[1] : "";
-  if (!strcmp(what, "slow_rank")) slow_rank();
+  if (!strcmp(what, "slow_rank")) slow_rank(argc > 2 ? atof(argv[2]) : 60);
   if (!strcmp(what, "late_sender")) late_sender();
   if (!strcmp(what, "late_receiver")) late_receiver();
   if (!strcmp(what, "held_lock")) held_lock();
   if (!strcmp(what, "regions")) regions();
+  if (!strcmp(what, "polling")) polling();
+  if (!strcmp(what, "overlap")) overlap();
   if (!strcmp(what, "killed")) stuck(1);
   if (!strcmp(what, "time_over")) stuck(0);
   if (!strcmp(what, "sums")) sums();

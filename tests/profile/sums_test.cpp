@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/ask/profile_page.hpp"
-#include "launcher/ask/profile_sums.hpp"
+#include "launcher/profile/profile_page.hpp"
+#include "launcher/profile/profile_sums.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -19,7 +19,7 @@ HEADERS = {
         ranges::all_of ranges::any_of ranges::none_of ranges::sort ranges::stable_sort ranges::find ranges::find_if
         ranges::find_if_not ranges::count ranges::count_if ranges::fill ranges::copy ranges::move ranges::transform
         ranges::unique ranges::reverse ranges::shuffle ranges::equal ranges::mismatch ranges::lower_bound
-        ranges::upper_bound ranges::binary_search ranges::max_element ranges::min_element ranges::is_sorted
+        ranges::upper_bound ranges::binary_search ranges::max_element ranges::min_element ranges::nth_element ranges::is_sorted
         ranges::includes ranges::replace ranges::replace_if ranges::set_difference ranges::set_union
         ranges::set_intersection ranges::max ranges::min ranges::adjacent_find ranges::remove_if ranges::for_each
         ranges::rotate ranges::generate ranges::copy_if ranges::contains""",
@@ -34,7 +34,7 @@ HEADERS = {
     "charconv": "from_chars to_chars from_chars_result chars_format errc",
     "chrono": "chrono chrono_literals",
     "climits": "",
-    "cmath": "llround abs sqrt pow floor ceil isnan isinf fabs log log2 log10 exp round lround sin cos fmod nextafter",
+    "cmath": "llround abs sqrt pow floor ceil isnan isinf fabs log log2 log10 exp round lround sin cos fmod hypot nextafter",
     "compare": "strong_ordering weak_ordering partial_ordering",
     "complex": "complex abs norm conj real imag",
     "condition_variable": "condition_variable condition_variable_any cv_status",

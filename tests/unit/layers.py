@@ -25,7 +25,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 DATA = ["launcher/data", "launcher/loop", "launcher/place", *LIFE]
 ASK = ["launcher/daemons", "launcher/node", "launcher/pmix", "launcher/words", *DATA]
 MAY_INCLUDE = {
-    "launcher": [*ASK, "launcher/ask", "launcher/family"],
+    "launcher": [*ASK, "launcher/ask", "launcher/family", "launcher/profile"],
     "launcher/loop": OS,
     "launcher/place": OS,
     "launcher/data": ["launcher/loop", "launcher/place", *OS],
@@ -35,6 +35,8 @@ MAY_INCLUDE = {
     "launcher/daemons": [*DATA, "launcher/node"],
     "launcher/family": [*DATA, "launcher/daemons"],
     "launcher/ask": ASK,
+    # What profiles of ranks say together: of data alone.
+    "launcher/profile": ["launcher/data", "profile", *LIFE],
     # A program of its own, which has the library's plans.
     "launcher/plan": ["model", *PLANS],
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
@@ -98,6 +100,7 @@ DOORS = {
 GENERATED = {
     "mpi.h": r"",  # everyone
     "functions.hpp": r"lib/|runtime/mpi/|runtime/profile/|runtime/coll/collective\.cpp|runtime/contract/|runtime/base/(os/crash_handler|flight)",
+    "view_text.hpp": r"launcher/profile/profile_html\.cpp",
     "function_names.hpp": r"lib/|runtime/mpi/|runtime/contract/|runtime/base/(os/crash_handler|flight)",
 }
 # The files that may include a library's headers.

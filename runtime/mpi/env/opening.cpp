@@ -150,12 +150,17 @@ contract::CheckOptions contract_options(const Config& config) {
           .standstill = config.duration("contract.standstill")};
 }
 
-void begin_profile(const boot::JobInfo& view) {
+void begin_profile(const boot::JobInfo& view, const Config& config) {
   const auto bytes_of_type = [](uint64_t handle) -> int64_t {
     const Datatype* const type = resolve<Datatype>(reinterpret_cast<MPI_Datatype>(handle));
     return type ? type->layout->size() : 0;
   };
-  if (Error e = profile::begin({.rank = view.rank, .size = view.size, .bytes_of_type = bytes_of_type}))
+  if (Error e = profile::begin({.rank = view.rank,
+                                .size = view.size,
+                                .bytes_of_type = bytes_of_type,
+                                .has_timeline = !config.text("profile.file").empty(),
+                                .host = view.host,
+                                .file = std::string(config.text("profile.file"))}))
     say(Level::warning, "{}", e.message());
 }
 
@@ -166,7 +171,7 @@ void open_contract(Process& p, const Config& config) {
   if (is_off && !profiles) return flight::switch_off();
   const boot::JobInfo& view = p.job->view();
   flight::open(view.id, p.processes->job(), view.rank, view.size, view.host);
-  if (profiles) begin_profile(view);
+  if (profiles) begin_profile(view, config);
   if (is_off) return;
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);

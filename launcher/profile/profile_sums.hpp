@@ -2,8 +2,7 @@
 // Brings the profiles of a job's ranks together: sums by place, and who came last to the collectives. Pure.
 //
 // A collective waits for the last rank that enters it, which no rank sees by itself: so the entries of all ranks are compared,
-// of those calls that every rank has kept. Clocks of nodes differ; by how much is found from collectives that no rank leaves
-// before all have entered, which bound the difference from both sides, the tighter the more of them there are.
+// of those calls that every rank has kept (profile_meetings.hpp).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 namespace tutti::launcher {
 
 // Why calls waited, in the order of profile::Wait, and that others came late to a collective.
-inline constexpr size_t kWaitKinds = 6, kLateToCollective = 5;
+inline constexpr size_t kWaitKinds = 7, kLateToCollective = 6;
 
 struct PlaceSums {
   std::string function, place, region;
@@ -34,6 +33,7 @@ struct PlaceSums {
 struct RankSums {
   int rank = 0;
   int64_t whole = 0, in_mpi = 0, waiting = 0;
+  int64_t overlapped = 0, exposed = 0;  // RankProfile's
   int64_t computing() const { return whole > in_mpi ? whole - in_mpi : 0; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher/ask/profile_page.hpp"
+#include "launcher/profile/profile_page.hpp"
 
 #include <fmt/core.h>
 
@@ -11,15 +11,15 @@
 #include "base/bytes_text.hpp"
 #include "base/os/source_place.hpp"
 #include "base/printable.hpp"
-#include "launcher/ask/profile_sums.hpp"
+#include "launcher/profile/profile_sums.hpp"
 
 namespace tutti::launcher {
 namespace {
 
 constexpr size_t kMostPlaces = 12;
 constexpr const char* kWhy[kWaitKinds] = {
-    "late sender", "late receiver", "a lock that is held", "progress elsewhere", "up to the end of the job",
-    "late to it"};
+    "late sender",           "late receiver", "a lock that is held", "progress elsewhere", "up to the end of the job",
+    "asked again and again", "late to it"};
 
 double seconds(int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
@@ -59,25 +59,6 @@ std::pair<int, Value> most(const std::map<int, Value>& by_rank) {
   return found;
 }
 
-// "late sender: rank 2, 87 %" of the kind for which it waited longest, where it is a thousandth of all time.
-std::string why_text(const PlaceSums& place, int64_t whole) {
-  const auto* const longest = std::ranges::max_element(place.waited);
-  if (*longest <= 0 || place.all_waited() * 50 < place.time || place.all_waited() * 1000 < whole) return "";
-  const auto kind = static_cast<size_t>(longest - place.waited);
-  std::string text = kWhy[kind];
-  if (kind == kLateToCollective) {
-    const auto [rank, times] = most(place.last);
-    if (rank < 0) return text;
-    return fmt::format("{}: rank {} is last in {:.0f} %, by {}", text, rank,
-                       percent(static_cast<double>(times), static_cast<double>(place.compared)),
-                       span_text(static_cast<double>(place.late_by.at(rank)) / static_cast<double>(times)));
-  }
-  const auto [rank, time] = most(place.blamed[kind]);
-  if (rank < 0) return text;
-  return fmt::format("{}: rank {}, {:.0f} %", text, rank,
-                     std::min(100.0, percent(static_cast<double>(time), static_cast<double>(*longest))));
-}
-
 std::string places_text(const ProfileSums& sums, int64_t whole) {
   std::string out = "\n      calls   seconds   waiting  where, and for whom most of it\n";
   for (size_t i = 0; i < std::min(sums.places.size(), kMostPlaces); ++i) {
@@ -85,7 +66,7 @@ std::string places_text(const ProfileSums& sums, int64_t whole) {
     out += fmt::format("  {:9} {:9.3f} {:9.3f}  {} at {}{}\n", place.calls, seconds(place.time),
                        seconds(std::min(place.all_waited(), place.time)), place.function, place.place,
                        place.region.empty() ? "" : fmt::format(" [{}]", place.region));
-    if (const std::string why = why_text(place, whole); !why.empty()) out += fmt::format("{:33}{}\n", "", why);
+    if (const std::string why = place_reason(place, whole); !why.empty()) out += fmt::format("{:33}{}\n", "", why);
   }
   if (sums.places.size() > kMostPlaces) out += fmt::format("  and {} other places\n", sums.places.size() - kMostPlaces);
   return out;
@@ -123,13 +104,55 @@ std::string files_text(const ProfileSums& sums) {
                      seconds(time));
 }
 
+// What was hidden behind computing of operations that do not block, and what could have been at most: no more than there
+// was computing left. Nothing where there were hardly any.
+std::string overlap_text(const ProfileSums& sums, int64_t whole) {
+  int64_t hidden = 0, exposed = 0, possible = 0;
+  for (const RankSums& rank : sums.ranks) {
+    hidden += rank.overlapped, exposed += rank.exposed;
+    possible += std::min(rank.exposed, std::max<int64_t>(0, rank.computing() - rank.overlapped));
+  }
+  if ((hidden + exposed) * 100 < whole) return "";
+  return fmt::format(
+      "overlap: with operations under way that do not block, ranks computed for {:.3f} s ({:.0f} %) and were in MPI "
+      "for "
+      "{:.3f} s,\n         of which {:.3f} s at most could be hidden behind other computing\n",
+      seconds(hidden), percent(static_cast<double>(hidden), static_cast<double>(hidden + exposed)), seconds(exposed),
+      seconds(possible));
+}
+
 int64_t median_computing(std::vector<RankSums> ranks) {
   std::ranges::sort(ranks, {}, &RankSums::computing);
   return ranks[(ranks.size() - 1) / 2].computing();
 }
 
-// One sentence on what costs most, where it has a cause that can be named.
-std::string hint(const ProfileSums& sums, int64_t whole) {
+}  // namespace
+
+std::string wait_kind_text(size_t kind) {
+  return kind < kWaitKinds ? kWhy[kind] : "";
+}
+
+std::string place_reason(const PlaceSums& place, int64_t whole) {
+  const auto* const longest = std::ranges::max_element(place.waited);
+  if (*longest <= 0 || place.all_waited() * 50 < place.time || place.all_waited() * 1000 < whole) return "";
+  const auto kind = static_cast<size_t>(longest - place.waited);
+  std::string text = kWhy[kind];
+  if (kind == kLateToCollective) {
+    const auto [rank, times] = most(place.last);
+    if (rank < 0) return text;
+    return fmt::format("{}: rank {} is last in {:.0f} %, by {}", text, rank,
+                       percent(static_cast<double>(times), static_cast<double>(place.compared)),
+                       span_text(static_cast<double>(place.late_by.at(rank)) / static_cast<double>(times)));
+  }
+  const auto [rank, time] = most(place.blamed[kind]);
+  if (rank < 0) return text;
+  return fmt::format("{}: rank {}, {:.0f} %", text, rank,
+                     std::min(100.0, percent(static_cast<double>(time), static_cast<double>(*longest))));
+}
+
+std::string profile_hint(const ProfileSums& sums) {
+  int64_t whole = 0;
+  for (const RankSums& rank : sums.ranks) whole += rank.whole;
   const PlaceSums* worst = nullptr;
   for (const PlaceSums& place : sums.places)
     if (!worst || place.all_waited() > worst->all_waited()) worst = &place;
@@ -150,10 +173,8 @@ std::string hint(const ProfileSums& sums, int64_t whole) {
   if (named != sums.ranks.end() && named->computing() * 10 > median * 12 && median * 20 > named->whole)
     text += fmt::format("; it computes {:.1f} times as long as the median",
                         static_cast<double>(named->computing()) / static_cast<double>(median));
-  return fmt::format("\nhint: {}\n", text);
+  return text;
 }
-
-}  // namespace
 
 void find_places(std::vector<RankProfile>& ranks) {
   std::map<std::pair<std::string, uint64_t>, std::string> places;
@@ -186,11 +207,13 @@ std::string profile_page(const std::vector<RankProfile>& ranks) {
   out += places_text(sums, whole);
   out += messages_text(sums);
   out += files_text(sums);
+  out += overlap_text(sums, whole);
   if (sums.clock_error >= 0)
     out += fmt::format("clocks of the nodes are compared to {}\n", span_text(static_cast<double>(sums.clock_error)));
   if (sums.lost_sites > 0)
     out += fmt::format("{} calls at places beyond the first ones are told as one\n", sums.lost_sites);
-  return out + hint(sums, whole);
+  if (const std::string hint = profile_hint(sums); !hint.empty()) out += fmt::format("\nhint: {}\n", hint);
+  return out;
 }
 
 }  // namespace tutti::launcher
