@@ -50,6 +50,7 @@ std::vector<fs::path> library_folders(const fs::path& root) {
   std::vector<fs::path> out;
   std::error_code problem;
   for (const char* name : {"lib", "lib64"}) {
+    if (fs::is_symlink(root / name, problem)) continue;  // an environment of Python has lib64 as another name
     out.push_back(root / name);
     for (const auto& each : fs::directory_iterator(root / name, problem))
       if (each.path().filename().string().ends_with("-linux-gnu")) out.push_back(each.path());
