@@ -2,6 +2,7 @@
 #include "launcher/profile/profile_html.hpp"
 
 #include <fmt/core.h>
+#include <mpi.h>
 
 #include <algorithm>
 #include <cstdint>
