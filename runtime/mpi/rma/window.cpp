@@ -288,10 +288,10 @@ Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm&
 namespace {
 
 // Memory of the node's for the ranks of each node, if they can have it, and are all of one job. Who asks for an
-// alignment that a page does not have gets memory of its own.
-Error share_if_possible(Window& window, size_t alignment) {
+// alignment that a page does not have gets memory of its own. Exchanged on `comm`, of which the window is made: what is kept
+// of these collectives, its next window uses again.
+Error share_if_possible(Window& window, Comm& comm, size_t alignment) {
   constexpr size_t kPage = 4096;
-  Comm& comm = *window.comm;
   if (comm.size() == 1 || engine::spans_jobs(comm.context())) return {};
   Sharing mine;
   if (may_go_direct(comm) && alignment <= kPage)
@@ -319,7 +319,7 @@ Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, voi
       make_window(comm, Function::Win_allocate, MPI_WIN_FLAVOR_ALLOCATE, info, {size, disp_unit});
   if (!made) return std::move(made).error();
   Window& window = **made;
-  if (Error e = share_if_possible(window, alignment_of(info))) return e;
+  if (Error e = share_if_possible(window, comm, alignment_of(info))) return e;
   void* memory = window.node ? window.node->mine() : nullptr;
   if (!window.node) {
     const auto bytes = static_cast<size_t>(std::max<MPI_Aint>(size, 1));

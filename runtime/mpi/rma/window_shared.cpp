@@ -34,7 +34,7 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
   Window& window = **made;
   bool direct = may_go_direct(*window.comm) && !engine::spans_jobs(window.comm->context());
   Result<std::unique_ptr<NodeMemory>> node = share_among_all(
-      *window.comm, window.parts, *way, apart ? Spacing::pages : Spacing::together, name_of_memory(window), direct);
+      comm, window.parts, *way, apart ? Spacing::pages : Spacing::together, name_of_memory(window), direct);
   if (!node) return std::move(node).error();
   window.node = *std::move(node);
   if (direct) go_direct(window);
