@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "contract/deadlock_report.hpp"
 #include "contract/lying.hpp"
+#include "contract/own_state.hpp"
 #include "engine/engine.hpp"
 
 namespace tutti::contract {
@@ -39,7 +40,7 @@ Checker::Checker(engine::Engine& engine, CheckOptions options, Hooks hooks)
                header.source = answers;
                send(process, header, std::move(bytes));
              }),
-      standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {
+      standstill_({.limit = options.standstill}, means_of_standstill()) {
   others_of_process() = hooks.others;
 }
 Checker::~Checker() {
@@ -51,13 +52,8 @@ Checker::~Checker() {
 }
 
 // Collectives whose ranks contradict each other are told by their ledger, which knows more.
-Standstill::Means Checker::means_of_standstill() {
-  return {.tell =
-              [this](int process, const Bytes& message) TUTTI_ENGINE_OWNED {
-                send(process, control(Control::standstill, 0),
-                     std::string(reinterpret_cast<const char*>(message.data()), message.size()));
-              },
-          .all_threads_blocked = [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
+Witness Checker::witness() {
+  return {.all_threads_blocked = [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
           .describe =
               [this](const life::Blocked& blocked, BlockedThread& thread) TUTTI_ENGINE_OWNED {
                 describe(blocked, thread);
@@ -78,11 +74,30 @@ Standstill::Means Checker::means_of_standstill() {
                   return channel.sides ? channel.sides.rank_in_group() : channel.rank;
                 });
               },
+          .has_ended = [this] { return hooks_.has_ended && hooks_.has_ended(); }};
+}
+
+Standstill::Means Checker::means_of_standstill() {
+  const int ranks = hooks_.others.job_size;
+  return {.process = engine_.process(),
+          .ranks = ranks == std::numeric_limits<int>::max() ? 0 : ranks,
+          .events = [this]() TUTTI_ENGINE_OWNED { return engine_.events(); },
+          .state = [this, witness = witness()](bool is_described)
+                       TUTTI_ENGINE_OWNED { return contract::own_state(engine_, witness, is_described); },
+          .count_messages = [this](std::span<const int> among, ProcessState& state)
+                                TUTTI_ENGINE_OWNED { count_messages(engine_, among, state); },
+          .tell =
+              [this](int process, const Bytes& message, bool is_near) TUTTI_ENGINE_OWNED {
+                std::string bytes(reinterpret_cast<const char*>(message.data()), message.size());
+                const Header header = control(Control::standstill, 0);
+                is_near ? engine_.send_control(process, header, std::move(bytes))
+                        : send(process, header, std::move(bytes));
+              },
           .found =
               [this](const Deadlock& deadlock) TUTTI_ENGINE_OWNED {
                 if (cases_.empty()) report_deadlock(deadlock);
               },
-          .has_ended = [this] { return hooks_.has_ended && hooks_.has_ended(); },
+          .is_gone = hooks_.is_gone,
           .others = hooks_.others};
 }
 

@@ -31,6 +31,8 @@
 
 namespace tutti::contract {
 
+struct Witness;  // own_state.hpp
+
 // Header::tag of control messages.
 enum class Control : int32_t {
   ask,         // ticket: context, serial, signature: what have you started there?
@@ -65,6 +67,8 @@ struct Hooks {
   MayHaveSent may_have_sent = nullptr;
   // Is this process at its exit, where it calls MPI no more, and has only stayed to answer?
   bool (*has_ended)() = nullptr;
+  // Has that one ended, so that it never answers?
+  bool (*is_gone)(int process) = nullptr;
   Others others;
 };
 
@@ -160,6 +164,7 @@ class Checker final : public engine::Observer {
   void send(int to, const transport::Header& header, std::string bytes = {}) TUTTI_ENGINE_OWNED;
   int next_for(int to) const TUTTI_ENGINE_OWNED;
   void relay(const std::byte* data, size_t bytes) TUTTI_ENGINE_OWNED;
+  Witness witness();
   Standstill::Means means_of_standstill();
   void report_deadlock(const Deadlock& deadlock) TUTTI_ENGINE_OWNED;
   bool has_traced(Case& c, Clock::time_point now) TUTTI_ENGINE_OWNED;

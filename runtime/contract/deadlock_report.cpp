@@ -4,6 +4,8 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/flight.hpp"
 #include "contract/lying.hpp"
@@ -21,15 +23,17 @@ std::string needs_text(const Others& others, int me, const life::Condition& need
   bool collective = false;
   needs.each_actor([&](const life::Actor& actor) {
     collective |= !actor.is_process();
-    if (std::ranges::find(processes, actor.process) == processes.end()) processes.push_back(actor.process);
+    processes.push_back(actor.process);
   });
+  std::ranges::sort(processes);
+  processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
   if (processes.empty()) return "nobody can end it";
   if (!needs.lacking().empty() && processes.size() == 1)
     return fmt::format("waits for {}, for which MPI_Pready has not been called", needs.lacking());
   if (collective && processes.size() > 1) std::erase(processes, me);
-  std::ranges::sort(processes);
-  const bool any = std::ranges::any_of(
-      needs.nodes(), [](const life::Condition::Node& node) { return node.kind == life::Condition::Kind::any; });
+  const bool any = std::ranges::any_of(needs.nodes(), [](const life::Condition::Node& node) {
+    return node.kind == life::Condition::Kind::any || node.kind == life::Condition::Kind::some;
+  });
   std::string awaited;
   if (!needs.awaited().empty()) awaited = " to complete " + needs.awaited();
   if (needs.awaited_count() > 1) awaited += fmt::format(" and {} more", needs.awaited_count() - 1);
@@ -70,23 +74,29 @@ std::string sentence_of(const Deadlock& deadlock) {
 // "rank 0 waits for rank 2, rank 2 for rank 1, rank 1 for rank 0"
 std::string circle_text(const Others& others, const Circle& circle) {
   std::string text;
-  for (size_t i = 0; i < circle.members.size(); ++i)
+  const size_t told = std::min(circle.members.size(), kMostMembers);
+  for (size_t i = 0; i < told; ++i)
     text += fmt::format("{}{} {}for {}", i ? ", " : "", processes_text(others, {circle.members[i]}), i ? "" : "waits ",
                         processes_text(others, {circle.members[(i + 1) % circle.members.size()]}));
-  return text;
+  return told < circle.members.size() ? text + ", and so on" : text;
 }
 
 // Members that stand in one collective call of a communicator, and do not agree what it is.
 std::string disagreement(const Deadlock& deadlock) {
-  for (const int a : deadlock.members)
-    for (const BlockedThread& mine : deadlock.states.at(a).threads)
-      for (const int b : deadlock.members)
-        for (const BlockedThread& theirs : deadlock.states.at(b).threads)
-          if (a < b && mine.context && mine.context == theirs.context && mine.serial == theirs.serial &&
-              compare(mine.signature, theirs.signature) != Difference::none)
-            return fmt::format(
-                "{} are in different collective calls of one communicator where they must be in the same: {} and {}",
-                processes_text(deadlock.others, {a, b}), name_of(mine.signature), name_of(theirs.signature));
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<std::pair<int, Word>>> calls;  // different ones of each
+  for (const int member : deadlock.members)
+    for (const BlockedThread& thread : deadlock.states.at(member).threads) {
+      if (!thread.context) continue;
+      auto& known = calls[{thread.context, thread.serial}];
+      for (const auto& [other, word] : known)
+        if (other != member && compare(word, thread.signature) != Difference::none)
+          return fmt::format(
+              "{} are in different collective calls of one communicator where they must be in the same: {} and {}",
+              processes_text(deadlock.others, {other, member}), name_of(word), name_of(thread.signature));
+      const bool is_known =
+          std::ranges::any_of(known, [&](const auto& each) { return each.second == thread.signature; });
+      if (!is_known && known.size() < kMostMembers) known.emplace_back(member, thread.signature);
+    }
   return "";
 }
 

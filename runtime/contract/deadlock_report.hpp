@@ -5,6 +5,10 @@
 #include "contract/report.hpp"
 #include "contract/standstill.hpp"
 
+namespace tutti::life {
+struct Blocked;
+}
+
 namespace tutti::contract {
 
 // The job's exit code, where a deadlock ends it.

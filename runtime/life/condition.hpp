@@ -31,11 +31,16 @@ struct Actor {
 // come true, an empty all() is true: so is a condition to which nothing was added.
 class Condition {
  public:
-  enum class Kind : uint8_t { all, any, actor };
+  enum class Kind : uint8_t { all, any, actor, some };
   struct Node {
     Kind kind = Kind::all;
     uint32_t end = 0;  // the index after the group
-    Actor actor;
+    Actor actor;       // of `some`: the first
+    // Of `some`: how many processes there are, and by how much the number of each is above the one's before it.
+    uint32_t count = 1;
+    int32_t stride = 1;
+
+    int process(uint32_t at) const { return actor.process + static_cast<int>(at) * stride; }
   };
 
   Condition& all() { return open(Kind::all); }
@@ -47,6 +52,15 @@ class Condition {
   }
   Condition& process(int id) { return add({id}); }
   Condition& collective(int process, uint64_t context, uint32_t serial) { return add({process, context, serial}); }
+  // Any of `count` processes: first, first + stride, ... Takes the same room however many they are.
+  Condition& some(int first, int count, int stride = 1) {
+    nodes_.push_back({.kind = Kind::some,
+                      .end = static_cast<uint32_t>(nodes_.size() + 1),
+                      .actor = {first},
+                      .count = static_cast<uint32_t>(count),
+                      .stride = stride});
+    return *this;
+  }
   Condition& always() { return all().end(); }  // needs nobody, or it is not known whom
   Condition& never() { return any().end(); }
 
@@ -78,25 +92,35 @@ class Condition {
       if (node_holds(i, alive)) return true;
     return nodes_.empty();
   }
-  // The first actor for whose sake it does not hold; nullptr if it holds, or can never.
-  template <class Alive>
-  const Actor* culprit(Alive&& alive) const {
-    return culprit_among(0, static_cast<uint32_t>(nodes_.size()), alive);
-  }
   template <class Visit>
   void each_actor(Visit&& visit) const {
-    for (const Node& node : nodes_)
+    for (const Node& node : nodes_) {
       if (node.kind == Kind::actor) visit(node.actor);
+      if (node.kind != Kind::some) continue;
+      for (uint32_t i = 0; i < node.count; ++i) visit(Actor{node.process(i)});
+    }
   }
   // Is there a group of which one of several will do?
   bool has_choice() const {
-    for (uint32_t i = 0; i < nodes_.size(); ++i)
-      if (nodes_[i].kind == Kind::any && nodes_[i].end > i + 1 && nodes_[i + 1].end < nodes_[i].end) return true;
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      const Node& node = nodes_[i];
+      if (node.kind == Kind::any && node.end > i + 1 && nodes_[i + 1].end < node.end) return true;
+      if (node.kind == Kind::some && node.count > 1) return true;
+    }
     return false;
   }
   const std::vector<Node>& nodes() const { return nodes_; }
+  void clear() {  // keeps its memory
+    nodes_.clear();
+    open_.clear();
+    lacking_.clear();
+    awaited_.clear();
+    awaited_count_ = 0;
+  }
 
-  // Processes get other numbers. What needs one that gets none (-1) needs nobody that is known.
+  // The same with each process named by itself, as where their numbers mean nothing.
+  Condition spelled_out() const;
+  // Processes get other numbers. What needs one that gets none (-1) needs nobody that is known. It is spelled out.
   template <class Number>
   void renumber(Number&& number) {
     for (Node& node : nodes_)
@@ -110,11 +134,11 @@ class Condition {
  private:
   Condition& open(Kind kind) {
     open_.push_back(static_cast<uint32_t>(nodes_.size()));
-    nodes_.push_back({kind, 0, {}});
+    nodes_.push_back({.kind = kind, .actor = {}});
     return *this;
   }
   Condition& add(const Actor& actor) {
-    nodes_.push_back({Kind::actor, static_cast<uint32_t>(nodes_.size() + 1), actor});
+    nodes_.push_back({.kind = Kind::actor, .end = static_cast<uint32_t>(nodes_.size() + 1), .actor = actor});
     return *this;
   }
   template <class Alive>
@@ -122,6 +146,11 @@ class Condition {
     const Node& node = nodes_[i];
     if (node.kind == Kind::actor) return alive(node.actor);
     if (node.kind == Kind::all) return all_hold(i + 1, node.end, alive);
+    if (node.kind == Kind::some) {
+      for (uint32_t at = 0; at < node.count; ++at)
+        if (alive(Actor{node.process(at)})) return true;
+      return false;
+    }
     for (uint32_t child = i + 1; child < node.end; child = nodes_[child].end)
       if (node_holds(child, alive)) return true;
     return false;
@@ -131,16 +160,6 @@ class Condition {
     for (uint32_t child = from; child < to; child = nodes_[child].end)
       if (!node_holds(child, alive)) return false;
     return true;
-  }
-
-  template <class Alive>
-  const Actor* culprit_among(uint32_t from, uint32_t to, Alive& alive) const {
-    for (uint32_t i = from; i < to; i = nodes_[i].end) {
-      if (node_holds(i, alive)) continue;
-      if (nodes_[i].kind == Kind::actor) return &nodes_[i].actor;
-      if (const Actor* actor = culprit_among(i + 1, nodes_[i].end, alive)) return actor;
-    }
-    return nullptr;
   }
 
   std::vector<Node> nodes_;

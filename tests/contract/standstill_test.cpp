@@ -13,6 +13,7 @@
 #include <random>
 #include <thread>
 
+#include "contract/own_state.hpp"
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
 #include "exec/preparation.hpp"
@@ -32,15 +33,24 @@ class Rank final : public engine::Observer {
   Rank(transport::Transport& transport, int id, ProcessList peers, std::function<void(int, const Deadlock&)> found)
       : engine(transport, id, {10, 20}),
         channel{.engine = &engine, .context = kHidden, .rank = id, .peers = std::move(peers)},
-        standstill(engine, {.limit = 60ms, .second_look = 20ms, .most_asked = 3},
-                   {.tell =
-                        [this](int to, const Bytes& b) {
+        standstill({.limit = 60ms, .second_look = 20ms, .most_asked = 3},
+                   {.process = id,
+                    .ranks = channel.size(),
+                    .events = [this] { return engine.events(); },
+                    .state = [this](bool is_described) { return own_state(engine, witness(), is_described); },
+                    .count_messages = [this](std::span<const int> among,
+                                             ProcessState& state) { count_messages(engine, among, state); },
+                    .tell =
+                        [this](int to, const Bytes& b, bool) {
                           engine.send_control(to, {}, std::string(reinterpret_cast<const char*>(b.data()), b.size()));
                         },
-                    .all_threads_blocked = [] { return true; },
-                    .describe = [](const life::Blocked&, BlockedThread&) {},
                     .found = [id, found](const Deadlock& d) { found(id, d); }}) {
     engine.set_observer(this);
+  }
+  static const Witness& witness() {
+    static const Witness made{.all_threads_blocked = [] { return true; },
+                              .describe = [](const life::Blocked&, BlockedThread&) {}};
+    return made;
   }
   void arrived(const transport::Header&) override {}
   void waits(life::Blocked&, std::chrono::nanoseconds) override { standstill.look(); }

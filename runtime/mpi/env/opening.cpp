@@ -140,6 +140,11 @@ contract::Hooks contract_hooks(int job_size) {
           .all_threads_blocked = all_threads_blocked,
           .may_have_sent = may_have_sent,
           .has_ended = is_at_exit,
+          .is_gone =
+              [](int number) {
+                const members::State state = process().processes->state_of(number);
+                return state == members::State::failed || state == members::State::left;
+              },
           .others = other_jobs(job_size)};
 }
 

@@ -54,9 +54,11 @@ void add_needs(life::Condition& needs, const RecvOperation& op, const Comm& comm
 
 void add_needs_of_source(life::Condition& needs, int source, const Comm& comm) {
   if (source != MPI_ANY_SOURCE) return void(needs.process(comm.process_of(source)));
+  const ProcessList& sources = comm.user.peers;
+  if (sources.is_regular() && !sources.empty())  // however many they are
+    return void(needs.some(sources[0], sources.size(), sources.size() > 1 ? sources[1] - sources[0] : 1));
   needs.any();  // myself last: another of my threads
-  const int sources = comm.remote_size();
-  for (int i = 1; i <= sources; ++i) needs.process(comm.process_of((comm.rank() + i) % sources));
+  for (int i = 1; i <= sources.size(); ++i) needs.process(sources[(comm.rank() + i) % sources.size()]);
   needs.end();
 }
 
