@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace tutti::contract {
@@ -27,6 +28,31 @@ int speaker_of(const Sketches& sketches, const std::vector<int>& dead, const Cir
     return waits == dead.end() ? circle.members.front() : *waits;
   }
   return std::ranges::min(circle.members);
+}
+
+// Ascending numbers as runs, which mostly are few.
+void put_runs(Bytes& to, std::span<const int> numbers) {
+  std::vector<std::pair<int32_t, int32_t>> runs;
+  for (const int number : numbers) {
+    if (runs.empty() || runs.back().first + runs.back().second != number) runs.emplace_back(number, 0);
+    ++runs.back().second;
+  }
+  put(to, static_cast<uint32_t>(runs.size()));
+  for (const auto& [first, count] : runs) {
+    put(to, first);
+    put(to, count);
+  }
+}
+
+bool get_runs(std::span<const std::byte>& from, int below, std::vector<int>& numbers) {
+  uint32_t runs = 0;
+  if (!get(from, runs)) return false;
+  for (; runs > 0; --runs) {
+    int32_t first = 0, count = 0;
+    if (!get(from, first) || !get(from, count) || first < 0 || count < 0 || count > below - first) return false;
+    for (int i = 0; i < count; ++i) numbers.push_back(first + i);
+  }
+  return true;
 }
 
 }  // namespace
@@ -180,25 +206,21 @@ void Census::send(int to, What what, const Round& round, std::span<const std::by
 
 // ---- calls
 
-// The dead as runs, which mostly are few.
-void Census::call(int process, std::span<const int> dead) {
+void Census::call(int process, std::vector<int> circle, std::span<const int> dead) {
+  std::ranges::sort(circle);
+  circle.erase(std::unique(circle.begin(), circle.end()), circle.end());
+  if (circle.size() > kMostTold) circle.resize(kMostTold);
   Bytes bytes;
   put(bytes, process);
-  for (size_t i = 0; i < dead.size();) {
-    int32_t count = 1;
-    while (i + static_cast<size_t>(count) < dead.size() && dead[i + static_cast<size_t>(count)] == dead[i] + count)
-      ++count;
-    put(bytes, dead[i]);
-    put(bytes, count);
-    i += static_cast<size_t>(count);
-  }
+  put_runs(bytes, circle);
+  put_runs(bytes, dead);
   hand_on_call(bytes);
 }
 
 // Down the tree, past those that do not answer.
 void Census::hand_on_call(std::span<const std::byte> call) {
   const std::span<const std::byte> whole = call;
-  int32_t process = 0, first = 0, count = 0;
+  int32_t process = 0;
   if (!get(call, process) || process < 0 || process >= means_.ranks) return;
   if (process != means_.process) {
     const auto is_here = [this](int rank) TUTTI_ENGINE_OWNED { return !is_gone(rank) && !silent_.contains(rank); };
@@ -208,10 +230,8 @@ void Census::hand_on_call(std::span<const std::byte> call) {
       next = above;
     return send(next, What::call, round_, whole);
   }
-  std::vector<int> dead;
-  while (get(call, first) && get(call, count))
-    for (int i = 0; i < std::min(count, means_.ranks); ++i) dead.push_back(first + i);
-  means_.called(dead);
+  std::vector<int> circle, dead;
+  if (get_runs(call, means_.ranks, circle) && get_runs(call, means_.ranks, dead)) means_.called(circle, dead);
 }
 
 // ---- at the root
@@ -237,21 +257,22 @@ void Census::judge(Clock::time_point now) {
 void Census::call_some(const Sketches& sketches, const std::vector<int>& dead) {
   std::vector<int> told = dead;
   if (told.size() > kMostTold) told.resize(kMostTold);
-  std::set<int> speakers;
+  std::map<int, std::vector<int>> circles;  // by who speaks for it
   size_t called = 0;
   const size_t step = std::max<size_t>(dead.size() / kMostCircles, 1);
   for (size_t i = rounds_ % step; i < dead.size() && called < kMostCalled; i += step) {
-    const int speaker = speaker_of(sketches, dead, sketches.graph.circle_from(dead[i]));
-    if (!speakers.insert(speaker).second || !called_.insert(speaker).second) continue;
+    const Circle circle = sketches.graph.circle_from(dead[i]);
+    const int speaker = speaker_of(sketches, dead, circle);
+    if (!circles.try_emplace(speaker, circle.members).second || !called_.insert(speaker).second) continue;
     ++called;
-    call(speaker, told);
+    call(speaker, circle.members, told);
   }
   if (called > 0) return;
   called_.clear();
-  for (const int speaker : speakers) {
+  for (const auto& [speaker, members] : circles) {
     if (called++ == kMostCalled) break;
     called_.insert(speaker);
-    call(speaker, told);
+    call(speaker, members, told);
   }
 }
 
@@ -261,12 +282,12 @@ void Census::call_for_others(const Sketches& sketches, const std::vector<int>& d
     if (std::ranges::binary_search(dead, process) || sketches.graph.alive({process})) continue;
     if (first < 0 || process < first) first = process;
     if (!called_.insert(process).second) continue;
-    return call(process, {});
+    return call(process, {}, {});
   }
   if (first < 0) return;
   called_.clear();
   called_.insert(first);
-  call(first, {});
+  call(first, {}, {});
 }
 
 }  // namespace tutti::contract

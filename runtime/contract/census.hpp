@@ -56,8 +56,9 @@ class Census {
     std::function<void(Bytes&)> sketch;
     // Has it ended, so that it never answers? nullptr: nobody has.
     std::function<bool(int process)> is_gone = nullptr;
-    // This process is to look whether it waits in vain, as `dead` seem to, ascending: some of them where they are many.
-    std::function<void(const std::vector<int>& dead)> called;
+    // This process is to look whether it waits in vain, as `dead` seem to, ascending: some of them where they are many. Of
+    // these it is in a circle with those that stand in `circle`.
+    std::function<void(const std::vector<int>& circle, const std::vector<int>& dead)> called;
   };
   // `limit`: for how long a rank stands still before it wishes for a round.
   Census(std::chrono::nanoseconds limit, Means means);
@@ -88,7 +89,7 @@ class Census {
   void judge(Clock::time_point now) TUTTI_ENGINE_OWNED;
   void call_some(const Sketches& sketches, const std::vector<int>& dead) TUTTI_ENGINE_OWNED;
   void call_for_others(const Sketches& sketches, const std::vector<int>& dead) TUTTI_ENGINE_OWNED;
-  void call(int process, std::span<const int> dead) TUTTI_ENGINE_OWNED;
+  void call(int process, std::vector<int> circle, std::span<const int> dead) TUTTI_ENGINE_OWNED;
   void hand_on_call(std::span<const std::byte> call) TUTTI_ENGINE_OWNED;
   void send(int to, What what, const Round& round, std::span<const std::byte> rest = {}) TUTTI_ENGINE_OWNED;
   bool is_gone(int process) const { return means_.is_gone && means_.is_gone(process); }

@@ -36,7 +36,8 @@ Census::Means Standstill::means_of_census() {
           .sketch = [this](Bytes& to)
                         TUTTI_ENGINE_OWNED { write_sketch(means_.process, means_.state(false), means_.ranks, to); },
           .is_gone = means_.is_gone,
-          .called = [this](const std::vector<int>& dead) TUTTI_ENGINE_OWNED { be_called(dead); }};
+          .called = [this](const std::vector<int>& circle, const std::vector<int>& dead)
+                        TUTTI_ENGINE_OWNED { be_called(circle, dead); }};
 }
 
 // ---- on the wire
@@ -170,7 +171,7 @@ void Standstill::begin(Phase phase, Clock::time_point now) {
   ++round_;
   next_ = now + answer_time();
   awaited_.clear();
-  to_ask_.clear();
+  if (phase == Phase::second) to_ask_.clear();
   among_.clear();
   among_for_own_.clear();
   states_.clear();
@@ -198,11 +199,9 @@ void Standstill::begin(Phase phase, Clock::time_point now) {
 
 void Standstill::ask_more() {
   while (awaited_.size() < options_.most_asked) {
-    int process = -1;
-    if (phase_ == Phase::first) {
-      process = search_.next();
-    } else if (!to_ask_.empty()) {
-      process = to_ask_.front();
+    int process = phase_ == Phase::first ? search_.next() : -1;
+    while (process < 0 && !to_ask_.empty()) {
+      if (!states_.contains(to_ask_.front())) process = to_ask_.front();
       to_ask_.pop_front();
     }
     if (process < 0) return;
@@ -235,7 +234,7 @@ void Standstill::message(int from, std::span<const std::byte> message, Clock::ti
   if (!get(message, round)) return;
   if (what == What::question) return answer(from, round, message);
   if (what == What::answer) return take_answer(from, round, message, now);
-  be_called({from});
+  be_called({}, {from});
 }
 
 void Standstill::answer(int to, uint32_t round, std::span<const std::byte> question) {
@@ -273,10 +272,11 @@ bool Standstill::is_alive_by_the_known() {
 // ---- who speaks
 
 // By the census, which tells who hangs on, or by one of those, which has asked before.
-void Standstill::be_called(const std::vector<int>& witnesses) {
+void Standstill::be_called(const std::vector<int>& circle, const std::vector<int>& witnesses) {
   witnesses_.insert(witnesses.begin(), witnesses.end());
   witnesses_.erase(means_.process);
   is_called_ = true;
+  if (phase_ == Phase::idle) to_ask_.assign(circle.begin(), circle.end());
 }
 
 // Of a circle that several find, one speaks. A process that has ended does not: the first of those that wait for it

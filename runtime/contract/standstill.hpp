@@ -112,7 +112,7 @@ class Standstill {
   void ask(int process) TUTTI_ENGINE_OWNED;
   void ask_more() TUTTI_ENGINE_OWNED;
   bool is_alive_by_the_known() TUTTI_ENGINE_OWNED;
-  void be_called(const std::vector<int>& witnesses) TUTTI_ENGINE_OWNED;
+  void be_called(const std::vector<int>& circle, const std::vector<int>& witnesses) TUTTI_ENGINE_OWNED;
   void judge_first(Clock::time_point now) TUTTI_ENGINE_OWNED;
   void judge_second() TUTTI_ENGINE_OWNED;
   void give_up() TUTTI_ENGINE_OWNED;
@@ -135,7 +135,7 @@ class Standstill {
   States states_ TUTTI_OWNERS, first_states_ TUTTI_OWNERS;
   Search search_ TUTTI_OWNERS;           // the first time
   size_t judged_ TUTTI_OWNERS = 0;       // how many states there were then
-  std::deque<int> to_ask_ TUTTI_OWNERS;  // the second time
+  std::deque<int> to_ask_ TUTTI_OWNERS;  // the first time: beside the search, those of its circle
   std::vector<int> among_ TUTTI_OWNERS;  // whose messages count, ascending
   Bytes among_for_own_ TUTTI_OWNERS;     // as written for ranks of this job
   std::set<int> awaited_ TUTTI_OWNERS;
