@@ -45,6 +45,7 @@ LEFT_OUT = {
     "program.survival.random_kills": "wants --on-failure",
     "program.survival.replaced": "wants --on-failure",
     "program.survival.heeded": "wants --on-failure",
+    "program.survival.soon": "wants --on-failure",
     "program.survival.stencil": "has tests of its own",
 }
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
