@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ratio>
 
 #include "dying.hpp"
 
