@@ -47,7 +47,7 @@ void open_missing_streams() {
 
 int command(const std::string& name, const std::vector<std::string>& arguments) {
   using namespace tutti;
-  if (name == "mpirun" || name == "mpiexec") return launcher::run_command(name, arguments);
+  if (launcher::is_mpirun(name)) return launcher::run_command(name, arguments);
   const std::string word = arguments.empty() ? "help" : arguments[0];
   const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1, arguments.end());
   if (word == "run") return launcher::run_command("tutti run", rest);

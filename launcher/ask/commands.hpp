@@ -4,9 +4,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tutti::launcher {
+
+// The names by which the command `tutti` is `tutti run`; with a dot and a word behind it, too, as distributions call the
+// commands of several MPIs beside each other (mpirun.tutti).
+inline bool is_mpirun(std::string_view name) {
+  const std::string_view first = name.substr(0, name.find('.'));
+  return first == "mpirun" || first == "mpiexec";
+}
 
 int info_command(const std::vector<std::string>& arguments);
 int jobs_command(const std::vector<std::string>& arguments);

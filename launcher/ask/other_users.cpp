@@ -17,6 +17,7 @@
 #include <set>
 #include <system_error>
 
+#include "launcher/ask/commands.hpp"
 #include "launcher/ask/talker.hpp"
 #include "launcher/data/job_map.hpp"
 #include "launcher/node/process_state.hpp"
@@ -32,8 +33,7 @@ bool belongs_to_a_job(const std::filesystem::path& process, int pid) {
   std::ifstream file(process / "comm");
   std::string name;
   std::getline(file, name);
-  return name == "mpirun" || name == "mpiexec" || name == "tutti" || name == "tuttid" ||
-         !variable_of_process(pid, kJobVariable).empty();
+  return is_mpirun(name) || name == "tutti" || name == "tuttid" || !variable_of_process(pid, kJobVariable).empty();
 }
 
 }  // namespace

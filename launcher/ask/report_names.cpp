@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "launcher/ask/commands.hpp"
 #include "launcher/ask/inquiry.hpp"
 #include "launcher/ask/placeholders.hpp"
 #include "launcher/ask/report_parts.hpp"
@@ -89,7 +90,7 @@ void tell_of_nodes(const std::vector<std::string>& command, const TellName& tell
   if (command.empty()) return;
   const std::string name = std::filesystem::path(command[0]).filename();
   const bool is_tutti = name == "tutti" && command.size() > 1 && command[1] == "run";
-  if (name != "mpirun" && name != "mpiexec" && !is_tutti) return;
+  if (!is_mpirun(name) && !is_tutti) return;
   Result<RunOptions> run = parse_run_options({command.begin() + (is_tutti ? 2 : 1), command.end()});
   if (!run) return;
   for (const AppOptions& app : run->apps)

@@ -41,6 +41,10 @@ test_commands() {
     (PATH=$build/bin:$PATH; $name --version) >out 2>err || fail "$name --version fails"
     printed "tutti "
   done
+  # As a distribution calls it that has several MPIs.
+  ln -s "$build/bin/tutti" mpirun.tutti
+  ./mpirun.tutti -n 2 echo x >out 2>err || fail "mpirun.tutti fails"
+  printed_lines 2
   "$build/bin/tutti" infp >out 2>err && fail "an unknown command succeeds"
   said "did you mean 'info'?"
   "$build/bin/tutti" info >out 2>err || fail "info fails"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fresh_root.sh SOURCE SUITE: in a fresh Debian of that release, with what packaging/debian/control declares and nothing
 # else, the Debian packages, README's "Install" and the RPM are made, without network; the packages stand beside Open MPI
-# and MPICH and leave nothing when they are removed. Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
+# and MPICH, are upgraded, and leave nothing when they are removed. TUTTI_KEEP_PACKAGES names a folder that gets them.
+# Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
 set -euo pipefail
 source_dir=$(cd "${1:?usage: fresh_root.sh SOURCE SUITE}" && pwd)
 suite=${2:?usage: fresh_root.sh SOURCE SUITE}
@@ -23,13 +24,16 @@ cp -R "$root/src/packaging/debian" "$root/src/debian"
 say "dpkg-buildpackage"
 offline sh -c 'cd /src && dpkg-buildpackage -us -uc -b' >"$work/deb.log" 2>&1 || { tail -40 "$work/deb.log"; fail "the Debian packages do not build"; }
 grep -q 'Building C.* tests/' "$work/deb.log" && fail "the Debian packages build tests"
+. "$(dirname "$0")/debs.sh"
+debs_hold_what_they_should
+[ -z "${TUTTI_KEEP_PACKAGES:-}" ] || { mkdir -p "$TUTTI_KEEP_PACKAGES/$suite" && cp "$root"/tutti*.deb "$TUTTI_KEEP_PACKAGES/$suite"; }
 
 # --- an image of them, as docs/containers.md says
 
 if [ $suite = bookworm ]; then
   say "the image of packaging/container"
   status=0
-  bash "$(dirname "$0")/image.sh" "$source_dir" "$root_tar" "$root"/tutti_*.deb "$root"/tutti-dev_*.deb || status=$?
+  bash "$(dirname "$0")/image.sh" "$source_dir" "$root_tar" "$root"/tutti_*.deb "$root"/tutti-{lib,dev}_*.deb || status=$?
   [ $status = 0 ] || [ $status = 77 ] || fail "the container's image"
 fi
 
@@ -78,18 +82,20 @@ offline sh -c 'rpmlint /rpm/RPMS/*/*.rpm' >"$work/rpmlint.log" 2>&1 || true
 # A prefix of its own, without ldconfig, with a run path on purpose; and what a distribution adds: signature, packager.
 meant='library-without-ldconfig|rpath-in-buildconfig|non-versioned-file-in-library-package|missing-hash-section'
 meant="$meant|no-signature|no-packager-tag|no-group-tag|bad-manual-page-folder .*tutti.yaml"
+# By Fedora's conventions pages of MPI's functions are in a folder of the implementation's, and Python is told where its modules are.
+meant="$meant|invalid-locale-man-dir|no-dependency-on python"
 # Of rpmlint 2: its dictionary lacks the field's words; and Debian's rpm writes no dependencies on libraries, nor
 # symbols apart.
 meant="$meant|spelling-error|no-library-dependency-for|no-binary"
 grep ': E: ' "$work/rpmlint.log" | grep -Ev ": E: ($meant)" && fail "rpmlint finds errors"
+. "$(dirname "$0")/rpms.sh"
+rpms_stand_as_fedora_has_them
 
 # --- beside the distribution's MPIs, in either order, and away again
 
 say "beside Open MPI and MPICH"
 install openmpi-bin libopenmpi-dev mpich libmpich-dev
-before=$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')
-offline sh -c 'dpkg -i /tutti_*.deb /tutti-dev_*.deb' >"$work/apt.log" 2>&1 || { tail -20 "$work/apt.log"; fail "the Debian packages do not install"; }
-[ "$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')" = "$before" ] || fail "the package changes what mpirun and mpicc are"
+debs_are_installed_upgraded_and_chosen
 runs /usr/lib/tutti/bin
 [ "$(offline tutti run -n 2 /hello | wc -l)" = 2 ] || fail "tutti run does not run a program"
 # What build systems ask pkg-config for, beside Open MPI's files; and completions, where bash-completion looks.
@@ -161,8 +167,5 @@ offline sh -c 'dpkg -L openmpi-bin libopenmpi-dev mpich libmpich-dev' | sort >"$
 comm -12 "$work/rpm.files" "$work/other.files" | while read -r both; do
   [ -d "$root$both" ] || fail "the RPM and another MPI's package both have $both"
 done
-offline apt-get -q -y purge tutti tutti-dev >"$work/apt.log" 2>&1 || { tail -5 "$work/apt.log"; fail "the packages cannot be removed"; }
-for left in /usr/lib/tutti /etc/tutti /usr/bin/tutti; do
-  [ ! -e "$root$left" ] || fail "purging leaves $left"
-done
+debs_are_removed_and_purged
 say "the packages are right"
