@@ -91,17 +91,13 @@ uint8_t bits_of(uintptr_t begin, uintptr_t end) {
   return static_cast<uint8_t>(((1U << (end - begin)) - 1) << first);
 }
 
-// `part` of the run's bytes at its ends that do not fill eight, `whole` of all others.
-template <class Part, class Whole>
-void divide(const Run& run, Part part, Whole whole) {
-  uintptr_t at = run.begin;
-  if (at != grain_of(at)) {
-    const uintptr_t end = std::min(grain_of(at) + kGrain, run.end);
-    part(at, end);
-    at = end;
-  }
-  for (; at + kGrain <= run.end; at += kGrain) whole(at);
-  if (at < run.end) part(at, run.end);
+// The bytes at both ends of a run that do not fill eight, and all others; each may be empty.
+struct Divided {
+  uintptr_t begin, wholes, tail, end;
+};
+Divided divide(const Run& run) {
+  const uintptr_t wholes = std::min(grain_of(run.begin + kGrain - 1), run.end);
+  return {run.begin, wholes, std::max(grain_of(run.end), wholes), run.end};
 }
 
 void All::close_part(uintptr_t begin, uintptr_t end) {
@@ -130,23 +126,23 @@ bool All::open_part(uintptr_t begin, uintptr_t end) {
 }
 
 void All::close(const Run& run) {
-  divide(
-      run, [&](uintptr_t begin, uintptr_t end) TUTTI_REQUIRES(mutex_) { close_part(begin, end); },
-      [&](uintptr_t at) {
-        if (shadow(at) == 0) shadow(at) = kClosed;
-      });
+  const Divided parts = divide(run);
+  if (parts.begin < parts.wholes) close_part(parts.begin, parts.wholes);
+  for (uintptr_t at = parts.wholes; at < parts.tail; at += kGrain)
+    if (shadow(at) == 0) shadow(at) = kClosed;
+  if (parts.tail < parts.end) close_part(parts.tail, parts.end);
 }
 
 // True: it was freed meanwhile.
 bool All::open(const Run& run) {
-  bool freed = false;
-  divide(
-      run, [&](uintptr_t begin, uintptr_t end) TUTTI_REQUIRES(mutex_) { freed |= open_part(begin, end); },
-      [&](uintptr_t at) {
-        uint8_t& known = shadow(at);
-        if (known == kClosed) known = 0;
-        freed |= known == kFreed;
-      });
+  const Divided parts = divide(run);
+  bool freed = parts.begin < parts.wholes && open_part(parts.begin, parts.wholes);
+  for (uintptr_t at = parts.wholes; at < parts.tail; at += kGrain) {
+    uint8_t& known = shadow(at);
+    if (known == kClosed) known = 0;
+    freed |= known == kFreed;
+  }
+  if (parts.tail < parts.end) freed |= open_part(parts.tail, parts.end);
   return freed;
 }
 
