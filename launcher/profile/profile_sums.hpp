@@ -5,6 +5,7 @@
 // of those calls that every rank has kept (profile_meetings.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,7 +23,7 @@ struct PlaceSums {
   uint64_t calls = 0, bytes = 0;
   int64_t time = 0;
   int64_t waited[kWaitKinds] = {};
-  std::map<int, int64_t> blamed[kWaitKinds];  // by process; -1: not known
+  std::array<std::map<int, int64_t>, kWaitKinds> blamed;  // by process; -1: not known
   // Of the collectives compared here: how often which rank came last, and by how much behind the others' middle.
   uint64_t compared = 0;
   std::map<int, uint64_t> last;

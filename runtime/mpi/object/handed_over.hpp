@@ -31,7 +31,7 @@ inline void hand_over(const Payload& data) {
 template <class T>
 void hand_over(T& value) {
   if (__msan_unpoison) [[unlikely]]
-    __msan_unpoison(&value, sizeof value);
+    __msan_unpoison(&value, sizeof value);  // NOLINT(bugprone-sizeof-expression): some are pointers
 }
 inline void hand_over_arguments(size_t how_many) {
   if (__msan_unpoison_param) [[unlikely]]
