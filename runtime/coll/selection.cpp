@@ -183,8 +183,11 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
       for (int i = 0; i < kCollectives; ++i) names.push_back(name_of(static_cast<Collective>(i)));
       return failure(MPI_ERR_ARG, "{}: no collective is called '{}'{}", place(), words[0], nearest(words[0], names));
     }
-    Rule& rule = rules_.emplace_back(*kind, static_cast<int>(sources_.size()) - 1, line_number,
-                                     static_cast<uint32_t>(clauses_.size()));
+    Rule& rule = rules_.emplace_back();
+    rule.kind = *kind;
+    rule.source = static_cast<int>(sources_.size()) - 1;
+    rule.line = line_number;
+    rule.begin = static_cast<uint32_t>(clauses_.size());
     if (words.size() < 2) return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", place(), words[0]);
     for (size_t i = 1; i + 1 < words.size(); ++i) {
       if (words[i].find_first_of("<>=") == std::string_view::npos)
