@@ -164,8 +164,8 @@ bool find_senders(std::vector<ShortPlan>& plans, Maker& maker, int node_ranks) {
     if (!std::ranges::equal(theirs, sends[local], same)) return false;
     for (const auto& [m, i] : at) {
       ShortStep& receive = plans[m].steps[i];
-      const auto is_it = [&](uint32_t send) {
-        return there.steps[send].peer == plans[m].rank && there.steps[send].slot == receive.slot;
+      const auto is_it = [&, me = plans[m].rank](uint32_t send) {
+        return there.steps[send].peer == me && there.steps[send].slot == receive.slot;
       };
       const auto found = std::ranges::find_if(theirs, is_it);
       if (found == theirs.end()) return false;

@@ -19,7 +19,6 @@ namespace tutti::mpi::one_sided {
 namespace {
 
 using race_detector::Fiber;
-using race_detector::Order;
 
 constexpr int kMostFibers = 32;
 
