@@ -11,6 +11,13 @@ constexpr const char* kWhen[] = {
     "after the node had finished",
 };
 
+constexpr bool has_each_message_once() {
+  for (const TalkRule& rule : kTalkRules)
+    if (talk_rule(rule.message) != &rule) return false;
+  return true;
+}
+static_assert(has_each_message_once(), "two messages have one number, or one has two rows");
+
 std::string name_of(Message message) {
   const TalkRule* rule = talk_rule(message);
   return rule ? fmt::format("'{}'", rule->name) : fmt::format("message {}", static_cast<int>(message));

@@ -24,7 +24,7 @@ inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved no
 enum class Message : uint8_t {
   // Getting to know each other.
   challenge = 1,  // launcher: its nonce
-  hello,          // daemon: version, node, nonce, proof, shape
+  hello,          // daemon: version, node, nonce, proof, shape, number of its place
   welcome,        // launcher: proof
   ping,           // both: nothing
   // Of a tree of daemons, whose inner ones pass on what others say and hear.
@@ -32,7 +32,7 @@ enum class Message : uint8_t {
   give_up,      // downwards: a node that nothing more is expected of
   relayed,      // upwards: as relay
   gathered,     // upwards: nodes, the key of a fence, and what all of them have given for it
-  joined,       // upwards: a node whose daemon has proved itself to the one above it, and its shape
+  joined,       // upwards: a node whose daemon has proved itself to the one above it, its shape, and that one's node
   parted,       // upwards: a node that is lost, how, and a sentence
   not_started,  // upwards: nodes whose first one could not be started from here, and why
   counted,      // upwards: how many messages have gone over the links below, before the last of these nodes is finished
@@ -52,6 +52,7 @@ enum class Message : uint8_t {
   take_addresses,
   reply,
   learn,
+  ranks_failed,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -73,6 +74,20 @@ enum class Message : uint8_t {
   rank_crashed,
   asked,
   profiled,
+  // Of a tree that heals (lineage.hpp). Letters are those of a Correspondence of mpirun with a daemon.
+  carried = 62,  // downwards: whom a letter passes on its way from here, and the letter; nobody: it is this one's
+  told,          // upwards: a node, and its letter
+  attach,        // in a letter: a node asks for its place of that number below the writer
+  adopt,         // in a letter: whether it may have it
+  gone,     // in a letter: a node has left its place of that number below the writer, whether to go elsewhere, and why
+  watch,    // in a letter: from now on the tree heals
+  beat,     // to the one above: its number
+  answer,   // to one below: the number of the beat
+  leave,    // to the one above: the sender has another place
+  adopted,  // to one below: it has the place that it has asked for
+  refused,  // to one below: it counts as dead
+  again,    // to one below: what has been told may be lost, from it and from those below it
+  depart,   // to one below: it is not needed any more, nor those below it
   // Between the launchers of jobs that are kin (launcher/family): a word of theirs, and its fields.
   kin = 80,
 };
