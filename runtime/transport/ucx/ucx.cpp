@@ -199,8 +199,9 @@ Error UcxTransport::start(const UcxOptions& options) {
   status = ucp_worker_get_efd(worker_, &descriptor_);
   if (status != UCS_OK) return ucx_failure("be waited for (no event descriptor)", status);
 
-  if (opened->has_tags) short_ = std::make_unique<UcxShort>(worker_);
-  keep_back_ucx_errors();  // those of its opening are told as they come
+  if (opened->has_tags) short_ = std::make_unique<UcxShort>(worker_, survives_);
+  keep_back_ucx_errors();              // those of its opening are told as they come
+  if (survives_) say_no_ucx_errors();  // a connection breaks where a process has failed, which is told by who knows it
   ucp_address_t* address = nullptr;
   size_t length = 0;
   status = ucp_worker_get_address(worker_, &address, &length);

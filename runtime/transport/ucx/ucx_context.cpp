@@ -110,6 +110,9 @@ Result<UcxContext> open_context(const UcxOptions& options) {
   if (options.loopback) listen_on_loopback(config);
   const bool over_tcp = !has_rdma();
   if (over_tcp) adapt_to_tcp(config, options.between_nodes);
+  // Otherwise the process stands still in its first send to one whose machine is gone, for as long as the kernel tries to
+  // connect: two minutes.
+  if (options.survives) tell(config, "CONN_NB", "UCX_TCP_CONN_NB", "y");
   UcxContext made;
   made.has_tags = over_tcp && options.between_nodes;
   ucp_params_t params{};

@@ -32,8 +32,11 @@ struct UcxShort::Posted : Message {
   void* request = nullptr;
 };
 
-UcxShort::UcxShort(ucp_worker_h worker)
-    : worker_(worker), next_(std::make_unique_for_overwrite<Outbound>()), posted_(std::make_unique<Posted[]>(kPosted)) {
+UcxShort::UcxShort(ucp_worker_h worker, bool survives)
+    : worker_(worker),
+      survives_(survives),
+      next_(std::make_unique_for_overwrite<Outbound>()),
+      posted_(std::make_unique<Posted[]>(kPosted)) {
   for (int i = 0; i < kPosted; ++i) {
     posted_[i].owner = this;
     posted_[i].next = std::exchange(idle_, &posted_[i]);
@@ -62,8 +65,7 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
     const std::unique_ptr<Outbound> left(static_cast<Outbound*>(user_data));
     left->owner->waits_ = false;
     if (left->owner->silent_) return;
-    if (status != UCS_OK && status != UCS_ERR_CANCELED)
-      say_unless_ended(fmt::format("a message is lost: UCX cannot send: {}", ucs_status_string(status)));
+    if (status != UCS_OK && status != UCS_ERR_CANCELED) left->owner->tell_loss("send", status);
     left->owner->receiver_->unsent(-1);
   };
   const ucs_status_ptr_t request = ucp_tag_send_nbx(endpoint, &next_->head, sizeof(Header) + bytes, 0, &param);
@@ -105,9 +107,18 @@ bool UcxShort::take_and_post() {
   return taken;
 }
 
+// Where the job goes on without processes that fail, a message to one of these is lost as it may be.
+void UcxShort::tell_loss(const char* what, ucs_status_t status) const {
+  std::string words = fmt::format("a message is lost: UCX cannot {}: {}", what, ucs_status_string(status));
+  if (survives_)
+    say(Level::debug, "{}", words);
+  else
+    say_unless_ended(std::move(words));
+}
+
 inline void UcxShort::hand_over(const Posted& filled, ucs_status_t status) const {
   if (status != UCS_OK) {
-    say_unless_ended(fmt::format("a message is lost: UCX cannot receive: {}", ucs_status_string(status)));
+    tell_loss("receive", status);
     return;
   }
   receiver_->arrived({.header = filled.head, .data = filled.bytes});

@@ -19,8 +19,8 @@ class UcxShort {
  public:
   static constexpr int64_t kLongest = 2 << 10;  // bytes of a message, without its header
 
-  explicit UcxShort(ucp_worker_h worker);
-  ~UcxShort();  // after the worker has gone
+  UcxShort(ucp_worker_h worker, bool survives);  // UcxOptions::survives
+  ~UcxShort();                                   // after the worker has gone
   UcxShort(const UcxShort&) = delete;
 
   void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
@@ -40,8 +40,10 @@ class UcxShort {
   struct Posted;
   bool take_and_post() TUTTI_ENGINE_OWNED;
   void hand_over(const Posted& filled, ucs_status_t status) const TUTTI_ENGINE_OWNED;
+  void tell_loss(const char* what, ucs_status_t status) const;
 
   ucp_worker_h worker_;
+  const bool survives_;
   Receiver* receiver_ = nullptr;
   std::unique_ptr<Outbound> next_;  // what is sent next is put together here
   bool waits_ = false;              // the one before could not leave at once
