@@ -99,7 +99,7 @@ void Exchange::asked(int node, uint64_t number, const Ask& ask) {
 void Exchange::replied(uint64_t number, const Reply& reply) {
   const auto ask = asks_.extract(number);
   if (ask.empty()) return;
-  const auto [node, token] = ask.mapped();
+  const auto [node, token, holder] = ask.mapped();
   if (!nodes_[node].lost) nodes_.node(node).reply(token, reply);
 }
 
@@ -112,8 +112,9 @@ void Exchange::learn(const NodeTask& kin) {
 void Exchange::modex_wanted(int node, uint64_t token, int rank) {
   if (rank < 0 || static_cast<size_t>(rank) >= nodes_.map().ranks.size())
     return nodes_.node(node).modex_answer(token, -1, "");
-  modexes_[next_modex_] = {node, token};
   const int holder = nodes_.node_of(rank);
+  if (nodes_[holder].lost) return nodes_.node(node).modex_answer(token, -1, "");
+  modexes_[next_modex_] = {node, token, holder};
   say(Level::debug, "[{}] asks for what rank {} on {} has published", nodes_.name(node), rank, nodes_.name(holder));
   nodes_.node(holder).find_modex(next_modex_++, rank);
 }
@@ -121,17 +122,24 @@ void Exchange::modex_wanted(int node, uint64_t token, int rank) {
 void Exchange::wanted(uint64_t number, int rank) {
   if (rank < 0 || static_cast<size_t>(rank) >= nodes_.map().ranks.size() || nodes_[nodes_.node_of(rank)].lost)
     return beyond_->answer(number, -1, "");
-  modexes_[next_modex_] = {kBeyond, number};
+  modexes_[next_modex_] = {kBeyond, number, nodes_.node_of(rank)};
   nodes_.node(nodes_.node_of(rank)).find_modex(next_modex_++, rank);
 }
 
 void Exchange::modex_found(uint64_t token, int status, const std::string& data) {
   const auto question = modexes_.find(token);
   if (question == modexes_.end()) return;
-  const auto [node, asked] = question->second;
+  const auto [node, asked, holder] = question->second;
   modexes_.erase(question);
   if (node == kBeyond) return beyond_->answer(asked, status, data);
-  nodes_.node(node).modex_answer(asked, status, data);
+  if (!nodes_[node].lost) nodes_.node(node).modex_answer(asked, status, data);
+}
+
+void Exchange::node_lost(int node) {
+  std::vector<uint64_t> open;
+  for (const auto& [token, question] : modexes_)
+    if (question.holder == node) open.push_back(token);
+  for (const uint64_t token : open) modex_found(token, -1, "");
 }
 
 // The addresses of all ranks have come with the fence behind which any of them is asked for: each node is told once,

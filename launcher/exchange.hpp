@@ -36,6 +36,8 @@ class Exchange {
   bool have_met() const { return have_met_; }
   // Of these nodes no rank is left that could come to a meeting.
   void expect_nothing_of(const std::set<int>& nodes);
+  // What it was asked for is not found.
+  void node_lost(int node);
   void wanted(uint64_t number, int rank);
   void learn(const NodeTask& kin);
 
@@ -49,6 +51,7 @@ class Exchange {
   struct ModexQuestion {
     int node;  // kBeyond: another job asks
     uint64_t token;
+    int holder = 0;  // the node that is asked
   };
   std::set<int> nodes_of_fence(const std::string& key) const;
   bool is_beyond(const std::string& key) const;

@@ -26,8 +26,8 @@ namespace tutti::launcher {
 
 inline constexpr int kTimeoutExitCode = 124;
 
-// What the failure of a rank does, by the setting failure.action: it ends the job; or the others go on, and then the exit
-// code is theirs, or that of the first failure. The failure of a node ends the job in any case.
+// What the failure of a rank or a node does, by the setting failure.action: it ends the job; or the others go on, and then
+// the exit code is theirs, or that of the first failure.
 enum class OnFailure { end, go_on, go_on_and_tell };
 
 // Large: it has one field for each thing that is asked when it is decided whether the job ends.
@@ -54,6 +54,8 @@ class Job final : public NodeEvents {
   void fail(int exit_code, const std::string& sentence);
   // `silent`: it is not known to be without processes of the job.
   void lose_node(int node, const std::string& sentence, bool silent);
+  // One of a job that may go on without it, for a reason that is a part of a sentence.
+  void node_failed(int node, const std::string& why, bool silent);
   int exit_code() const;
   bool is_ending() const { return failure_.has_value(); }
   bool is_over() const { return state_ == JobState::over; }
@@ -105,6 +107,7 @@ class Job final : public NodeEvents {
   // As fail(), but a cause that is heard of a moment later is blamed instead.
   void suspect(int exit_code, const std::string& sentence);
   std::string sentence_on(const RankEnd& end) const;
+  bool may_go_on() const;
   bool goes_on_without(const RankEnd& end);
   void happened(JobEvent event);
   void act(JobAction action);

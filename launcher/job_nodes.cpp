@@ -81,6 +81,13 @@ std::set<int> JobNodes::without_ranks() const {
   return out;
 }
 
+std::vector<int> JobNodes::alive_on(int node) const {
+  std::vector<int> out;
+  for (const int rank : map_.ranks_on(node))
+    if (alive_[static_cast<size_t>(rank)]) out.push_back(rank);
+  return out;
+}
+
 bool JobNodes::has_ranks(int node) const {
   return std::ranges::any_of(map_.ranks_on(node), [this](int rank) { return alive_[static_cast<size_t>(rank)]; });
 }

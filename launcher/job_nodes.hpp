@@ -45,6 +45,7 @@ class JobNodes {
 
   void rank_gone(int rank);
   void ranks_gone(int node);  // those of this node
+  std::vector<int> alive_on(int node) const;
   bool has_ranks() const { return alive_count_ > 0; }
   bool has_ranks(int node) const;
   std::set<int> without_ranks() const;  // nodes, whose ranks have all ended

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
+#include "base/ranks_text.hpp"
 #include "launcher/job.hpp"
 #include "launcher/place/schedulers.hpp"
 
@@ -45,13 +46,17 @@ int Job::exit_code() const {
   return tells ? code_of_lost_ : code_of_others_;
 }
 
-// A rank that has ended otherwise than well, of a job whose others go on: its end is told once, and is nobody else's. Only
-// once all have met in MPI_Init they know each other, and can be told who has failed.
+// Only once all have met in MPI_Init they know each other, and can be told who has failed.
+bool Job::may_go_on() const {
+  const bool ends = is_ending() || suspicion_.is_open();  // somebody has ended the job, or may have
+  return options_.on_failure != OnFailure::end && !ends && exchange_.have_met();
+}
+
+// A rank that has ended otherwise than well, of a job whose others go on: its end is told once, and is nobody else's.
 bool Job::goes_on_without(const RankEnd& end) {
   const int status = end.wait_status;
   const bool lost = end.connected && !end.finalized;
-  const bool ends = is_ending() || suspicion_.is_open();  // somebody has ended the job, or may have
-  if (options_.on_failure == OnFailure::end || ends || !exchange_.have_met() || (status == 0 && !lost)) return false;
+  if (!may_go_on() || (status == 0 && !lost)) return false;
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const int code = signal ? 128 + signal : WEXITSTATUS(status);
   const std::string how = signal ? fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal))
@@ -64,6 +69,27 @@ bool Job::goes_on_without(const RankEnd& end) {
   say(Level::warning, "{} {}{}{}; the job goes on", nodes_.rank_label(end.rank, end.pid), how,
       lost && !signal ? " without MPI_Finalize" : "", cause_of(end));
   return true;
+}
+
+// Its ranks are told as failed to all others, who have heard nothing of it from their own nodes.
+void Job::node_failed(int node, const std::string& why, bool silent) {
+  if (state_ == JobState::over) return;
+  if (!may_go_on())
+    return lose_node(node, fmt::format("node {} is lost: {}; the job ends", nodes_.name(node), why), silent);
+  const std::vector<int> ranks = nodes_.alive_on(node);
+  if (!nodes_.lose(node)) return;
+  say(Level::warning, "node {} is lost: {}; the job goes on without {}", nodes_.name(node), why,
+      ranks.empty() ? "it" : ranks_text(ranks));
+  if (lost_ranks_ == 0) code_of_lost_ = 1;
+  lost_ranks_ += static_cast<int>(ranks.size());
+  for (JobNodes::State& each : nodes_.all())
+    if (!each.lost && !ranks.empty())
+      each.node->ranks_failed(ranks, fmt::format("was on {}, which is lost", nodes_.name(node)));
+  exchange_.node_lost(node);
+  exchange_.expect_nothing_of(nodes_.without_ranks());
+  streams_.node_lost();
+  check_ranks();
+  check_finished();
 }
 
 void Job::rank_ended(int, const RankEnd& end) {

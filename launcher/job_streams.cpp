@@ -99,12 +99,16 @@ void JobStreams::remark(Level level, const std::string& line) {
 
 // Where all ranks read the same, the slowest node says when there is more.
 void JobStreams::input_wanted(int node) {
-  if (input_rank_ == kEveryRank) {
-    input_wanted_by_.insert(node);
-    for (int n = 0; n < nodes_.count(); ++n)
-      if (!nodes_[n].lost && !input_wanted_by_.contains(n)) return;
-    input_wanted_by_.clear();
-  }
+  if (input_rank_ != kEveryRank) return in_->want();
+  input_wanted_by_.insert(node);
+  input_wanted_if_by_all();
+}
+
+void JobStreams::input_wanted_if_by_all() {
+  if (input_wanted_by_.empty()) return;
+  for (int n = 0; n < nodes_.count(); ++n)
+    if (!nodes_[n].lost && !input_wanted_by_.contains(n)) return;
+  input_wanted_by_.clear();
   in_->want();
 }
 

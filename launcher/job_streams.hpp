@@ -28,6 +28,7 @@ class JobStreams {
   void note(int node, const std::string& line);
   void remark(Level level, const std::string& line);
   void input_wanted(int node);
+  void node_lost() { input_wanted_if_by_all(); }  // which others need not wait for
 
   void show(const std::string& text) { err_->put(0, text, 0); }
   // Whoever has asked for the job's end does not wait for a reader that has stopped reading.
@@ -37,6 +38,7 @@ class JobStreams {
 
  private:
   void read(std::string bytes);
+  void input_wanted_if_by_all();
   std::string lost_output(const char* stream, const std::string& why);  // what it has said
 
   Loop& loop_;

@@ -173,6 +173,11 @@ class Run {
     if (up_ && !job_.is_ending()) job_.launch(*task_);
   }
 
+  // How often nodes say that they live; not at all where the failure of one ends the job.
+  std::chrono::nanoseconds heartbeat() const {
+    return on_failure() == OnFailure::end ? std::chrono::nanoseconds(0) : plan_.config.duration("failure.heartbeat");
+  }
+
   OnFailure on_failure() const { return static_cast<OnFailure>(plan_.config.value("failure.action").number); }
 
   Error start_daemons() {
@@ -180,12 +185,14 @@ class Run {
     daemons_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
         Daemons::Options{job_id_, remote_shell(plan_), by_srun(plan_), config.duration("launch.connect_timeout"),
-                         config.duration("launch.node_timeout"), static_cast<int>(config.number("launch.fan_out")),
-                         on_failure() != OnFailure::end},
+                         std::max(config.duration("launch.node_timeout"), Pace{heartbeat()}.suspicion()),
+                         static_cast<int>(config.number("launch.fan_out")), heartbeat()},
         Daemons::Events{[this] { launch(); },
                         [this](int host, LinkEnd how, const std::string& sentence) { lost(host, how, sentence); },
                         [this](int host, Message type, std::string_view payload) { return hear(host, type, payload); },
-                        [this] { return job_.is_ending(); }, nullptr, nullptr});
+                        [this] { return job_.is_ending(); }, nullptr, nullptr,
+                        [this](int host, LinkEnd how, const std::string& why) { failed(host, how, why); }, nullptr,
+                        nullptr, nullptr});
     return daemons_->start(plan_.allocation.hosts);
   }
 
@@ -236,6 +243,7 @@ class Run {
     for (size_t h = 0; h < hosts.size(); ++h)
       if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h))) daemons_->dismiss(static_cast<int>(h));
     if (Error e = send_files()) return job_.fail(kUsageExitCode, e.message());
+    if (daemons_) daemons_->heal();
     task->parent = spawned_by_;
     task_ = up_ ? *task : Kin::brief(*task);
     if (up_) return kin_.introduce(*task);
@@ -338,6 +346,12 @@ class Run {
       job_.fail(1, sentence);
     else
       job_.lose_node(node->second, sentence, how == LinkEnd::silent);
+  }
+
+  // Of a job that goes on without nodes that fail, if this is one that it has to do with.
+  void failed(int host, LinkEnd how, const std::string& why) {
+    const auto node = node_of_host_.find(host);
+    if (node != node_of_host_.end()) job_.node_failed(node->second, why, how == LinkEnd::silent);
   }
 
   const LaunchPlan& plan_;

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The daemon of a node, started by the launcher through a remote shell: connects back, is the PMIx
 // server of its node's ranks, and ends, with everything that it started, when the connection does.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +15,7 @@
 #include "launcher/daemons/bundle.hpp"
 #include "launcher/daemons/daemon_start.hpp"
 #include "launcher/daemons/daemons.hpp"
+#include "launcher/daemons/place.hpp"
 #include "launcher/daemons/remote_node.hpp"
 #include "launcher/node/limits.hpp"
 #include "launcher/node/node_agent.hpp"
@@ -27,46 +24,7 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr auto kEachAddress = std::chrono::milliseconds(3000);
 constexpr auto kLastGrace = std::chrono::milliseconds(700);
-
-// A connected descriptor, or why not.
-Result<int> connect_to(const std::string& address, int port, std::chrono::milliseconds timeout) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
-    return failure(MPI_ERR_OTHER, "{}: not an address", address);
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  int problem = 0;
-  if (::connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
-    problem = errno;
-    pollfd ready{fd, POLLOUT, 0};
-    if (problem == EINPROGRESS) {
-      problem = ETIMEDOUT;
-      socklen_t size = sizeof problem;
-      if (::poll(&ready, 1, static_cast<int>(timeout.count())) == 1)
-        ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
-    }
-  }
-  ::freeaddrinfo(found);
-  if (problem == 0) return fd;
-  ::close(fd);
-  return failure(MPI_ERR_OTHER, "{}: {}", address, std::strerror(problem));
-}
-
-Result<int> connect_back(const DaemonStart& start) {
-  std::string story;
-  for (const std::string& address : start.addresses) {
-    Result<int> fd = connect_to(address, start.port, kEachAddress);
-    if (fd) return fd;
-    story += (story.empty() ? "" : "; ") + fd.error().message();
-  }
-  return failure(MPI_ERR_OTHER,
-                 "cannot reach the launcher at port {} of any of its addresses ({}); is "
-                 "there a firewall between the nodes?",
-                 start.port, story);
-}
 
 // The remote shell holds the other end of our standard input, and the launcher that of the shell.
 int lifeline() {
@@ -79,34 +37,39 @@ int lifeline() {
 class Daemon {
  public:
   Daemon(DaemonStart start, DaemonStart::Node node, Cleanup& cleanup)
-      : start_(std::move(start)), node_(std::move(node)), cleanup_(cleanup), reaper_(loop_) {}
+      : start_(std::move(start)),
+        node_(std::move(node)),
+        cleanup_(cleanup),
+        reaper_(loop_),
+        place_(loop_, cleanup, start_, node_.number,
+               {[this] { return proven(); }, [this](Message m, std::string_view bytes) { return hear(m, bytes); },
+                [this](std::vector<int> way, const std::string& letter) {
+                  if (children_) children_->carry(std::move(way), letter);
+                },
+                [this] {
+                  if (children_) children_->tell_again();
+                },
+                [this](bool departs, const std::string& distrusted) {
+                  if (!distrusted.empty()) refuse("{}", distrusted);
+                  departs_ = departs;
+                  end();
+                }}) {}
 
   Error prepare() {
     // In turn: both libraries use the environment, and PMIx changes it.
     Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
     Result<std::unique_ptr<PmixServer>> pmix =
-        PmixServer::start(cleanup_.folder(), node_.name, *topology, nullptr, start_.survives);
+        PmixServer::start(cleanup_.folder(), node_.name, *topology, nullptr, place_.heals());
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
-    Result<int> fd = connect_back(start_);
-    if (!fd) return std::move(fd).error();
-    link_ = std::make_unique<Link>(loop_, *fd, start_.node_timeout);
-    return {};
+    return place_.connect();
   }
 
   int run() {
     for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signals_.push_back(loop_.on_signal(s, [this] { end(); }));
-    link_->attach({[this](Message type, std::string_view payload) { return meet(type, payload); },
-                   [this](LinkEnd how, const std::string& reason) {
-                     if (how == LinkEnd::wrong) refuse("{}", reason);
-                     end();
-                   }});
-    proof_ = loop_.after(start_.connect_timeout, [this] {
-      refuse("it has not proved in time to be of this job");
-      end();
-    });
+    place_.begin(topology_->shape());
     // A scheduler may send these to all processes of a job: the launcher passes them on to the ranks.
     for (int s : {SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);
     if (lifeline() >= 0) watch_input();
@@ -126,24 +89,7 @@ class Daemon {
     });
   }
 
-  // Until the launcher has proven that it is ours.
-  Error meet(Message type, std::string_view payload) {
-    if (agent_) return hear(type, payload);
-    const Talk talk = challenge_.empty() ? Talk::meeting : Talk::challenged;
-    if (!may_come(talk, Sender::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
-    std::string text;
-    if (!wire::unpack(payload, text) || text.empty()) return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
-    if (type == Message::challenge) {
-      challenge_ = text;
-      nonce_ = random_hex(16);
-      link_->send(Message::hello, kWireVersion, node_.number, nonce_,
-                  start_.secret.proof(daemon_claim(challenge_, nonce_, node_.number)), topology_->shape());
-      return {};
-    }
-    if (!same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, node_.number))))
-      return failure(MPI_ERR_OTHER, "it is not the launcher of this job");
-    proof_.reset();
-    link_->expect_up_to(kLongestMessage);
+  Error proven() {
     events_ = std::make_unique<LauncherEvents>(
         node_.name, [this](Message m, const std::string& bytes) { tell_up(node_.number, m, bytes); });
     agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_, node_.number);
@@ -154,18 +100,29 @@ class Daemon {
     children_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
         Daemons::Options{start_.job_id, start_.rsh, false, start_.connect_timeout, start_.node_timeout, start_.fan_out,
-                         start_.survives, start_.secret},
+                         start_.heartbeat, start_.secret, node_.number, ancestors_of_children()},
         Daemons::Events{
             nullptr,
             [this](int node, LinkEnd how, const std::string& sentence) {
-              link_->send(Message::parted, node, how, sentence);
+              place_.send(Message::parted, node, how, sentence);
             },
             [this](int node, Message type, std::string_view payload) { return tell_up(node, type, payload), Error(); },
-            nullptr, [this](int node, const NodeShape& shape) { link_->send(Message::joined, node, shape); },
+            nullptr,
+            [this](int node, const NodeShape& shape, int above) { place_.send(Message::joined, node, shape, above); },
             [this](const std::vector<int>& nodes, const std::string& why) {
-              link_->send(Message::not_started, spans_of(nodes), why);
-            }});
+              place_.send(Message::not_started, spans_of(nodes), why);
+            },
+            nullptr, [this](const std::string& told) { place_.send_packed(Message::told, told); },
+            [this](Message type, const std::string& payload) { place_.write(type, payload); },
+            [this] { return place_.has_lease(); }});
     return children_->start_below(start_.below);
+  }
+
+  std::vector<DaemonStart::Ancestor> ancestors_of_children() const {
+    if (!place_.heals()) return {};
+    std::vector<DaemonStart::Ancestor> out = start_.ancestors;
+    out.insert(out.begin(), start_.above);
+    return out;
   }
 
   // From above, to this node or to others.
@@ -175,6 +132,18 @@ class Daemon {
       int node = 0;
       if (!wire::unpack(payload, node)) return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
       if (children_ && children_->knows(node)) children_->give_up(node);
+      return {};
+    }
+    if (type == Message::watch) {
+      place_.heal();
+      if (children_) children_->heal();
+      return {};
+    }
+    if (type == Message::adopt) {
+      int node = 0, epoch = 0;
+      bool yes = false;
+      if (!wire::unpack(payload, node, epoch, yes)) return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+      if (children_) children_->answer(node, epoch, yes);
       return {};
     }
     if (type == Message::launch) takes_part(node_.number);
@@ -207,17 +176,18 @@ class Daemon {
 
   // From this node, or from others.
   void tell_up(int node, Message type, std::string_view payload) {
-    if (!children_) return link_->send_packed(type, std::string(payload));
+    if (place_.heals()) return place_.write(type, payload);
+    if (!children_) return place_.send_packed(type, std::string(payload));
     if (type == Message::finished && unfinished_.erase(node) == 1 && unfinished_.empty()) {
       said_.flush();
-      link_->send_packed(Message::counted, children_->traffic().packed());
+      place_.send_packed(Message::counted, children_->traffic().packed());
     }
     if (type == Message::addresses_wanted && is_known_wanted(payload)) return;
     if (!gatherer_.keeps(type, payload)) return said_.put(node, type, payload);
     const std::optional<Gatherer::Words> all = gatherer_.add(node, payload);
     if (!all) return;
     said_.flush();
-    link_->send(Message::gathered, spans_of(all->nodes), all->key, all->data, all->addresses);
+    place_.send(Message::gathered, spans_of(all->nodes), all->key, all->data, all->addresses);
   }
 
   // The first node that wants addresses speaks for all.
@@ -234,12 +204,11 @@ class Daemon {
 
   // The launcher is gone, or has no more use for us: so nothing of ours may stay.
   void end() {
-    if (!link_->is_open() && gone_) return;
-    link_->close();
-    proof_.reset();
-    if (children_) children_->dismiss_all(false, [this] { children_gone_ = true; });
+    if (gone_) return;
+    if (agent_) agent_->signal_ranks(SIGKILL);  // first: others take the end of the link for theirs
+    place_.close();
+    if (children_) children_->dismiss_all(false, [this] { children_gone_ = true; }, !departs_);
     if (!agent_) return loop_.stop();
-    agent_->signal_ranks(SIGKILL);
     agent_->output_taken(SIZE_MAX);
     agent_->finish(true);
     gone_ = loop_.every(std::chrono::milliseconds(5), [this] {
@@ -256,8 +225,8 @@ class Daemon {
   Reaper reaper_;
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<PmixServer> pmix_;
-  std::unique_ptr<Link> link_;
-  std::string challenge_, nonce_;
+  Place place_;
+  bool departs_ = false;
   int exit_code_ = 0;
   std::unique_ptr<LauncherEvents> events_;
   std::unique_ptr<NodeAgent> agent_;
@@ -268,12 +237,12 @@ class Daemon {
   std::set<int> unfinished_;  // this node and those behind it, as far as they are in the job
   Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
                  if (nodes.size() == 1 && nodes[0] == node_.number)
-                   link_->send_packed(type, payload);
+                   place_.send_packed(type, payload);
                  else
-                   link_->send(Message::relayed, spans_of(nodes), type, payload);
+                   place_.send(Message::relayed, spans_of(nodes), type, payload);
                }};
   std::vector<Watch> signals_;
-  Watch input_, gone_, last_, proof_;
+  Watch input_, gone_, last_;
 };
 
 int run_daemon() {

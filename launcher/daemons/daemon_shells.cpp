@@ -57,7 +57,7 @@ std::vector<std::string> rsh_command(const std::string& rsh, const std::string& 
 // A daemon on each node, none bound: that is for it to do with its ranks.
 // `het_group`: of a heterogeneous job's component, which has steps of its own; -1: another job.
 std::vector<std::string> srun_command(const std::vector<DaemonStart::Node>& nodes, int het_group,
-                                      const std::string& daemon) {
+                                      const std::string& daemon, bool survives) {
   std::string list;
   for (const DaemonStart::Node& node : nodes) list += (list.empty() ? "" : ",") + node.name;
   std::vector<std::string> out{"srun",
@@ -68,6 +68,8 @@ std::vector<std::string> srun_command(const std::vector<DaemonStart::Node>& node
                                "--mpi=none",
                                "--cpu-bind=none",
                                "--kill-on-bad-exit=0"};  // a daemon that is lost is our affair
+  // Where the job goes on, so does the step: without a node that fails, and however long before the others one ends.
+  if (survives) out.insert(out.end(), {"--no-kill", "--wait=0"});
   if (het_group >= 0) out.push_back(fmt::format("--het-group={}", het_group));
   out.push_back(daemon);
   return out;
@@ -88,7 +90,7 @@ Error Daemons::start(const std::vector<Host>& hosts) {
   Result<std::string> path = daemon_path();
   if (!path) return std::move(path).error();
   for (const auto& [group, members] : by_het_group)
-    if (Error e = start_shell("srun", srun_command(members, group, *path), members, true)) return e;
+    if (Error e = start_shell("srun", srun_command(members, group, *path, heals()), members, true)) return e;
   watch_time();
   return {};
 }
@@ -158,13 +160,13 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   start.below.assign(first_below, nodes.end());
   start.rsh = options_.rsh;
   start.fan_out = options_.fan_out;
-  start.survives = options_.survives;
-  start.port = reception_.port();
-  start.addresses = own_addresses();
+  start.heartbeat = options_.heartbeat;
+  start.above = {.port = reception_.port(), .addresses = own_addresses()};
+  start.ancestors = options_.ancestors;
   start.connect_timeout = options_.connect_timeout;
   start.node_timeout = options_.node_timeout;
   start.secret = options_.secret;
-  start.addresses.push_back("127.0.0.1");  // for a node that shares our network
+  start.above.addresses.push_back("127.0.0.1");  // for a node that shares our network
   shell.start_text = write_start(start);
   feed(shell);
   return {};
@@ -260,6 +262,9 @@ bool Daemons::is_reason(Shell& shell, const std::string& line) {
 
 // Where Slurm ends the step its daemons go first, and its word comes a moment later.
 void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason) {
+  // Of one whose heartbeats come, or are missed, silence of its kernel says nothing more.
+  if (healing_ && how == LinkEnd::silent && vigil_.watches(daemon.node)) return;
+  if (healing_ && !options_.by_srun) return release(daemon, false, how, reason);
   if (daemon.users == 0) return;
   const std::string sentence = fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
   // Grid Engine kills what a job has on all of its nodes, and this process may be the last.
@@ -270,7 +275,8 @@ void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason
     return;
   }
   if (!options_.by_srun) return lose_with_those_behind(daemon, how, reason);
-  daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, sentence] {
+  daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, reason, sentence] {
+    if (healing_ && !(daemon.shell->given_up && !daemon.shell->is_cut)) return release(daemon, false, how, reason);
     lose(daemon, how, daemon.shell->given_up && !daemon.shell->is_cut ? kSlurmCancels : sentence);
   });
 }

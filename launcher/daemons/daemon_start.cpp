@@ -16,15 +16,29 @@ namespace tutti::launcher {
 namespace {
 constexpr size_t kLongestStart = 1 << 20;
 constexpr const char* kFirstLine = "tutti-daemon";
+
+std::string line_of(const char* key, const DaemonStart::Ancestor& ancestor) {
+  std::string out = fmt::format("{} {}", key, ancestor.port);
+  for (const std::string& address : ancestor.addresses) out += " " + address;
+  return out + "\n";
+}
+
+DaemonStart::Ancestor ancestor_in(const std::string& value) {
+  DaemonStart::Ancestor out;
+  std::istringstream words(value);
+  words >> out.port;
+  for (std::string address; words >> address;) out.addresses.push_back(address);
+  return out;
+}
 }  // namespace
 
 std::string write_start(const DaemonStart& start) {
-  std::string out =
-      fmt::format("{} {} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, TUTTI_VERSION, start.job_id, start.port);
+  std::string out = fmt::format("{} {} {}\njob {}\n", kFirstLine, kWireVersion, TUTTI_VERSION, start.job_id);
   for (const DaemonStart::Node& node : start.nodes) out += fmt::format("node {} {}\n", node.number, node.name);
   for (const DaemonStart::Node& node : start.below) out += fmt::format("below {} {}\n", node.number, node.name);
-  out += fmt::format("rsh {}\nfan_out {}\nsurvives {}\n", start.rsh, start.fan_out, int{start.survives});
-  for (const std::string& address : start.addresses) out += fmt::format("address {}\n", address);
+  out += fmt::format("rsh {}\nfan_out {}\nheartbeat {}\n", start.rsh, start.fan_out, start.heartbeat.count());
+  out += line_of("above", start.above);
+  for (const DaemonStart::Ancestor& ancestor : start.ancestors) out += line_of("ancestor", ancestor);
   return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n", start.connect_timeout.count(),
                            start.node_timeout.count(), start.secret.hex());
 }
@@ -45,7 +59,7 @@ Result<DaemonStart> read_start(int fd) {
   std::istringstream lines(text);
   std::string secret, version;
   int protocol = 0;
-  int64_t connect_timeout = 0, node_timeout = 0;
+  int64_t connect_timeout = 0, node_timeout = 0, heartbeat = 0;
   for (std::string line; std::getline(lines, line) && line != "end";) {
     const size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
@@ -64,12 +78,12 @@ Result<DaemonStart> read_start(int fd) {
       start.rsh = value;
     else if (key == "fan_out")
       number(start.fan_out);
-    else if (key == "survives")
-      start.survives = value == "1";
-    else if (key == "port")
-      number(start.port);
-    else if (key == "address")
-      start.addresses.push_back(value);
+    else if (key == "heartbeat")
+      number(heartbeat);
+    else if (key == "above")
+      start.above = ancestor_in(value);
+    else if (key == "ancestor")
+      start.ancestors.push_back(ancestor_in(value));
     else if (key == "connect_timeout")
       number(connect_timeout);
     else if (key == "node_timeout")
@@ -79,6 +93,7 @@ Result<DaemonStart> read_start(int fd) {
   }
   start.connect_timeout = std::chrono::nanoseconds(connect_timeout);
   start.node_timeout = std::chrono::nanoseconds(node_timeout);
+  start.heartbeat = std::chrono::nanoseconds(heartbeat);
   // What else both know of a job belongs to a version, too: its settings, the records of ranks, the library.
   if (protocol != kWireVersion || version != TUTTI_VERSION)
     return failure(
@@ -87,7 +102,7 @@ Result<DaemonStart> read_start(int fd) {
         "the same on all nodes",
         version.empty() ? "one that does not say which" : printable(version), protocol, TUTTI_VERSION, kWireVersion);
   std::optional<Secret> known = Secret::from_hex(secret);
-  if (!known || start.addresses.empty() || start.nodes.empty() || start.job_id.empty() ||
+  if (!known || start.above.addresses.empty() || start.nodes.empty() || start.job_id.empty() ||
       start.job_id.find('/') != std::string::npos)
     return failure(MPI_ERR_OTHER, "tuttid cannot make sense of what mpirun tells it");
   start.fan_out = std::max(1, start.fan_out);

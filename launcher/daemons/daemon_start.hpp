@@ -18,14 +18,20 @@ struct DaemonStart {
     std::string name;
     int place = -1;  // Host::place; known at the launcher alone
   };
+  // Where to attach to the launcher, or to a daemon in between.
+  struct Ancestor {
+    int port = 0;
+    std::vector<std::string> addresses;  // to be tried in order
+  };
   std::string job_id;
   std::vector<Node> nodes;  // one; several where one text goes to all daemons (srun's input)
   std::vector<Node> below;  // those that this one starts in its turn
   std::string rsh;          // the command for that
   int fan_out = 1;          // how many it starts itself
-  bool survives = false;    // the job goes on without ranks that fail
-  int port = 0;
-  std::vector<std::string> addresses;  // of the launcher, to be tried in order
+  // The job goes on without ranks and nodes that fail: how often these say that they live; 0: it does not.
+  std::chrono::nanoseconds heartbeat{0};
+  Ancestor above;                   // who has started it
+  std::vector<Ancestor> ancestors;  // above that one up to mpirun, where the job goes on
   std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
   Secret secret;
 };

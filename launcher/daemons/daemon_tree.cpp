@@ -30,6 +30,7 @@ void Daemons::send_down(const std::vector<int>& nodes, Message type, const std::
 }
 
 Error Daemons::hear(Daemon& child, Message type, std::string_view payload) {
+  if (Error wrong; hear_kept(child, type, payload, wrong)) return wrong;
   if (type != Message::relayed && type != Message::gathered) traffic_.count(type, payload.size());
   switch (type) {
     case Message::relayed:
@@ -110,16 +111,17 @@ Error Daemons::hear_gathered(Daemon& child, std::string_view payload) {
 }
 
 Error Daemons::hear_joined(Daemon& child, std::string_view payload) {
-  int node = 0;
+  int node = 0, above = 0;
   NodeShape shape;
   std::vector<int> nodes;
-  if (!wire::unpack(payload, node, shape) || !are_behind(child, {{node, 1}}, nodes) || node == child.node ||
-      daemons_.at(node)->ready)
+  if (!wire::unpack(payload, node, shape, above) || !daemons_.contains(above) ||
+      !are_behind(child, {{node, 1}}, nodes) || node == child.node || daemons_.at(node)->ready)
     return senseless(Message::joined);
   Daemon& daemon = *daemons_.at(node);
   daemon.ready = true;
   daemon.shape = sound(shape);
-  if (events_.joined) events_.joined(node, daemon.shape);
+  lineage_.place(node, above);
+  if (events_.joined) events_.joined(node, daemon.shape, above);
   check_ready();
   return {};
 }

@@ -24,9 +24,11 @@ Daemons::Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, 
       options_(std::move(options)),
       events_(std::move(events)),
       reception_(loop, options_.secret, options_.node_timeout, traffic_,
-                 {.is_awaited = [this](int node) { return is_awaited(node); },
-                  .proven = [this](int node, std::unique_ptr<Link> link,
-                                   const NodeShape& shape) { admit(node, std::move(link), shape); }}) {}
+                 {.is_awaited = [this](int node, int epoch) { return is_awaited(node, epoch); },
+                  .proven = [this](int node, int epoch, std::unique_ptr<Link> link,
+                                   const NodeShape& shape) { admit(node, epoch, std::move(link), shape); }}),
+      vigil_({options_.heartbeat}),
+      lineage_({options_.heartbeat}) {}
 
 Daemons::~Daemons() {
   kill_shells();
@@ -77,6 +79,7 @@ void Daemons::lose(Daemon& daemon, LinkEnd how, const std::string& sentence) {
 void Daemons::give_up(int node) {
   Daemon& daemon = *daemons_.at(node);
   if (std::exchange(daemon.lost, true)) return;
+  if (healing_) return cut_off(daemon);
   dismiss(node);
   Daemon& child = *daemons_.at(daemon.via);
   if (&child != &daemon && child.link) {
@@ -87,20 +90,24 @@ void Daemons::give_up(int node) {
   if (daemon.shell->pid > 0 && !is_of_use(*daemon.shell)) ::kill(-daemon.shell->pid, SIGKILL);
 }
 
-bool Daemons::is_awaited(int node) const {
+bool Daemons::is_awaited(int node, int epoch) const {
   const auto daemon = daemons_.find(node);
+  if (epoch > 0)
+    return healing_ && !gone_ && daemon != daemons_.end() && !daemon->second->lost && epoch > daemon->second->epoch;
   return daemon != daemons_.end() && daemon->second->via == node && !daemon->second->ready &&
          !daemon->second->dismissed;
 }
 
-void Daemons::admit(int node, std::unique_ptr<Link> link, const NodeShape& shape) {
+void Daemons::admit(int node, int epoch, std::unique_ptr<Link> link, const NodeShape& shape) {
   Daemon& known = *daemons_.at(node);
+  if (epoch > 0) return readmit(known, epoch, std::move(link));
   known.link = std::move(link);
   known.shape = shape;
   known.ready = true;
   known.link->attach({[this, &known](Message m, std::string_view bytes) { return hear(known, m, bytes); },
                       [this, &known](LinkEnd how, const std::string& reason) { link_closed(known, how, reason); }});
-  if (events_.joined) events_.joined(known.node, known.shape);
+  lineage_.place(node, options_.node);
+  if (events_.joined) events_.joined(known.node, known.shape, options_.node);
   check_ready();
 }
 
@@ -109,7 +116,7 @@ void Daemons::check_ready() {
     if (!daemon->ready) return;
   if (daemons_.empty() || std::exchange(announced_, true)) return;  // the last two may have come together
   connect_timer_.reset();
-  reception_.close();
+  if (!heals()) reception_.close();
   if (events_.all_ready) events_.all_ready();
 }
 
@@ -123,8 +130,14 @@ void Daemons::dismiss(int node) {
   child.link->close();
 }
 
-void Daemons::dismiss_all(bool hasty, std::function<void()> gone) {
+void Daemons::dismiss_all(bool hasty, std::function<void()> gone, bool deserted) {
   gone_ = std::move(gone);
+  look_.reset();
+  for (auto& [node, daemon] : daemons_) {
+    if (!healing_ || !daemon->link) continue;
+    if (!deserted) daemon->link->send(Message::depart);
+    daemon->link->close();
+  }
   reception_.close();
   bool any_lost = false;
   for (auto& [node, daemon] : daemons_) {

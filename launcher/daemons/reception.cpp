@@ -101,15 +101,16 @@ void Reception::accepted(int fd) {
 // A newcomer that proves to be the daemon of a node becomes it; any other one is dropped.
 Error Reception::greet(int number, Message type, std::string_view payload) {
   const auto found = guests_.find(number);
-  int version = 0, node = 0;
+  int version = 0, node = 0, epoch = 0;
   NodeShape shape;
   std::string nonce, proof;
   const auto stranger = [] { return failure(MPI_ERR_OTHER, "it is none of the daemons"); };
   if (found == guests_.end()) return stranger();
-  if (!may_come(Talk::meeting, Sender::daemon, type) || !wire::unpack(payload, version, node, nonce, proof, shape))
+  if (!may_come(Talk::meeting, Sender::daemon, type) ||
+      !wire::unpack(payload, version, node, nonce, proof, shape, epoch))
     return stranger();
   const std::string challenge = found->second.challenge;
-  if (!same_proof(proof, secret_.proof(daemon_claim(challenge, nonce, node))) || !events_.is_awaited(node))
+  if (!same_proof(proof, secret_.proof(daemon_claim(challenge, nonce, node))) || !events_.is_awaited(node, epoch))
     return stranger();
   std::unique_ptr<Link> link = std::move(found->second.link);
   guests_.erase(found);
@@ -119,7 +120,7 @@ Error Reception::greet(int number, Message type, std::string_view payload) {
   traffic_.count(Message::challenge, wire::pack(challenge).size());
   traffic_.count(Message::hello, payload.size());
   traffic_.count(Message::welcome, welcome.size());
-  events_.proven(node, std::move(link), sound(shape));
+  events_.proven(node, epoch, std::move(link), sound(shape));
   return {};
 }
 

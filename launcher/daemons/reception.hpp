@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the daemons of a job report: listens, asks whoever comes for a proof of being the daemon of a node that is
-// awaited, and hands on those that have one. Any other newcomer is dropped.
+// awaited, and hands on those that have one. Any other newcomer is dropped. A daemon says as well which of its places in
+// the tree it comes for (lineage.hpp); the one that it has from the start is number 0.
 #pragma once
 
 #include <chrono>
@@ -22,9 +23,9 @@ namespace tutti::launcher {
 class Reception {
  public:
   struct Events {
-    std::function<bool(int node)> is_awaited;
+    std::function<bool(int node, int epoch)> is_awaited;
     // Attaches its own handlers to the link: the daemon's next message may have come with its proof.
-    std::function<void(int node, std::unique_ptr<Link> link, const NodeShape& shape)> proven;
+    std::function<void(int node, int epoch, std::unique_ptr<Link> link, const NodeShape& shape)> proven;
   };
   Reception(Loop& loop, const Secret& secret, std::chrono::nanoseconds node_timeout, Traffic& traffic, Events events)
       : loop_(loop), secret_(secret), node_timeout_(node_timeout), traffic_(traffic), events_(std::move(events)) {}

@@ -66,6 +66,10 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
       return unpack(payload, addresses) && (node.take_addresses(addresses), true);
     case Message::deliver_event:
       return unpack(payload, data) && (node.deliver_event(data), true);
+    case Message::ranks_failed: {
+      std::vector<int> ranks;
+      return unpack(payload, ranks, text) && (node.ranks_failed(ranks, text), true);
+    }
     case Message::reply: {
       Reply reply;
       return unpack(payload, word, reply) && (node.reply(word, reply), true);

@@ -35,6 +35,9 @@ class RemoteNode final : public Node {
   }
   void take_addresses(const Addresses& addresses) override { tell(Message::take_addresses, addresses); }
   void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
+  void ranks_failed(const std::vector<int>& ranks, const std::string& why) override {
+    tell(Message::ranks_failed, ranks, why);
+  }
   void reply(uint64_t number, const Reply& reply) override { tell(Message::reply, number, reply); }
   void learn(const NodeTask& kin) override { tell(Message::learn, kin); }
   void look(Question question) override { tell(Message::look, question); }

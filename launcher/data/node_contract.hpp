@@ -54,6 +54,8 @@ class Node {
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
   virtual void take_addresses(const Addresses& addresses) = 0;  // of the ranks of all nodes
   virtual void deliver_event(const std::string& packed) = 0;
+  // Ranks of another node, which has failed with them: that is an event for those here.
+  virtual void ranks_failed(const std::vector<int>& ranks, const std::string& why) = 0;
   virtual void reply(uint64_t number, const Reply& reply) = 0;  // to what a rank has asked beyond the job
   virtual void learn(const NodeTask& kin) = 0;                  // another job, which ranks may come to talk to
   virtual void look(Question question) = 0;                     // at what its ranks are doing: says looked()

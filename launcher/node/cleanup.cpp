@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -83,18 +84,45 @@ std::vector<int> processes_with(const std::string& variable) {
   return out;
 }
 
-// What the watchdog is told: a group's number, started, or ended when negative.
+// What the watchdog is told: a group's number, started, or ended when negative; or, far below those, until when its owner
+// may live, in milliseconds of the steady clock, of which the upper bits are left out.
 constexpr int32_t kStillThere = INT32_MIN;
+constexpr int32_t kNoLease = INT32_MIN + 1;
+constexpr int32_t kFirstLease = INT32_MIN + 2;
+constexpr int64_t kLeases = int64_t{1} << 30;
+constexpr bool is_lease(int32_t word) {
+  return word >= kFirstLease && word < kFirstLease + kLeases;
+}
+
+int64_t milliseconds_of(std::chrono::steady_clock::time_point when) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(when.time_since_epoch()).count();
+}
+
+// From now; the moment is less than half a round away, on either side.
+int milliseconds_left(int32_t lease) {
+  const int64_t now = milliseconds_of(std::chrono::steady_clock::now());
+  int64_t left = (int64_t{lease} - kFirstLease - now % kLeases + kLeases) % kLeases;
+  if (left >= kLeases / 2) left = 0;
+  return static_cast<int>(left);
+}
+
 constexpr int kReactionMilliseconds = 300;  // of a process whose launcher is gone
 
-// Returns when `owner`, whose end of the pipe it is, has died; or is killed, for it does not react
-// to the end of the lifeline.
+// Returns when `owner`, whose end of the pipe it is, has died; or is killed, for it does not react to the end of the
+// lifeline, or its lease is over.
 std::set<int> follow(int pipe, int lifeline, pid_t owner, std::set<int>& makers) {
   std::set<int> groups;
+  int32_t lease = kNoLease;
   for (bool is_late = false;;) {
     pollfd both[2] = {{pipe, POLLIN, 0}, {lifeline, POLLIN, 0}};
-    const int ready = ::poll(both, 2, is_late ? kReactionMilliseconds : -1);
-    if (ready == 0) ::kill(owner, SIGKILL), is_late = false;
+    const int left = lease == kNoLease ? -1 : milliseconds_left(lease);
+    const int reaction = is_late ? kReactionMilliseconds : -1;
+    const int ready = ::poll(both, 2, left < 0 ? reaction : reaction < 0 ? left : std::min(left, reaction));
+    if (ready == 0) {
+      ::kill(owner, SIGKILL);
+      is_late = false;
+      lease = kNoLease;
+    }
     if (ready <= 0) continue;
     if (both[1].revents) {
       char bytes[256];
@@ -108,6 +136,8 @@ std::set<int> follow(int pipe, int lifeline, pid_t owner, std::set<int>& makers)
     if (n != sizeof word) return groups;
     if (word == kStillThere)
       is_late = false;
+    else if (word == kNoLease || is_lease(word))
+      lease = word;
     else if (word > 0)
       groups.insert(word), makers.insert(word);
     else
@@ -231,8 +261,7 @@ void Cleanup::group_started(int pgid) {
 
 // One that is stopped lets the pipe fill up: it is told to go on, and is waited for once. What it has not heard then
 // costs it the numbers of some ranks, which it finds by their environment all the same.
-void Cleanup::tell_watchdog(int number) {
-  const int32_t word = number;
+void Cleanup::tell_watchdog(int32_t word) {
   while (::write(pipe_, &word, sizeof word) < 0) {
     if (errno == EINTR) continue;
     pollfd room{pipe_, POLLOUT, 0};
@@ -244,6 +273,10 @@ void Cleanup::tell_watchdog(int number) {
 
 void Cleanup::still_there() {
   tell_watchdog(kStillThere);
+}
+
+void Cleanup::lease_until(std::optional<std::chrono::steady_clock::time_point> when) {
+  tell_watchdog(when ? static_cast<int32_t>(kFirstLease + milliseconds_of(*when) % kLeases) : kNoLease);
 }
 
 void Cleanup::group_ended(int pgid) {

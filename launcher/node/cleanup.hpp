@@ -7,6 +7,9 @@
 // next one (base/os/dead_folders.hpp).
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -33,12 +36,14 @@ class Cleanup {
   void group_started(int pgid);
   void group_ended(int pgid);
   void still_there();  // the lifeline has ended, and the launcher has not
+  // The watchdog kills this process and what it has started then, unless it hears of a later moment before; no moment: never.
+  void lease_until(std::optional<std::chrono::steady_clock::time_point> when);
   // Of a job that failed, when its ranks are gone: what a rank leaves on purpose stays otherwise.
   void remove_segments() const;
 
  private:
   Cleanup() = default;
-  void tell_watchdog(int word);
+  void tell_watchdog(int32_t word);
   std::string job_id_, folder_;
   FolderLock lock_,
       shared_lock_;       // on the folder and on the files in /dev/shm: later jobs remove them once both are free

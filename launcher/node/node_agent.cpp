@@ -268,6 +268,10 @@ void NodeAgent::tell_failure(const Rank& rank, int wait_status) {
                          : fmt::format("exited with code {} without MPI_Finalize", WEXITSTATUS(wait_status)));
 }
 
+void NodeAgent::ranks_failed(const std::vector<int>& ranks, const std::string& why) {
+  for (const int rank : ranks) pmix_.hear_failure(rank, why);
+}
+
 // What its end waits for when no process is left: whatever it has still to tell.
 bool NodeAgent::has_told_all() const {
   return streams_.are_closed() && (!lookouts_.crash || lookouts_.crash->is_over());

@@ -62,6 +62,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   }
   void take_addresses(const Addresses& addresses) override { addresses_.take(task_, addresses); }
   void deliver_event(const std::string& packed) override { pmix_.deliver_event(packed); }
+  void ranks_failed(const std::vector<int>& ranks, const std::string& why) override;
   void reply(uint64_t number, const Reply& reply) override { pmix_.reply(number, reply); }
   void learn(const NodeTask& kin) override;
   void look(Question question) override;

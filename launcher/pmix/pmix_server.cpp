@@ -506,6 +506,11 @@ void PmixServer::deliver_event(const std::string& packed) {
   raise_event(packed);
 }
 
+void PmixServer::hear_failure(int rank, const std::string& why) {
+  const std::optional<std::string> packed = pack_failure(pending_->proc_of(static_cast<pmix_rank_t>(rank)), why);
+  if (packed) raise_event(*packed);
+}
+
 void PmixServer::tell_failure(int rank, const std::string& why) {
   const std::optional<std::string> packed = pack_failure(pending_->proc_of(static_cast<pmix_rank_t>(rank)), why);
   if (!packed) return;

@@ -68,6 +68,7 @@ class PmixServer {
   void deliver_event(const std::string& packed);
   // That a rank of this node has failed is an event for the others here, and by event_raised() for those elsewhere.
   void tell_failure(int rank, const std::string& why) TUTTI_ON_LOOP;
+  void hear_failure(int rank, const std::string& why);  // the same for those here, of a rank of another node
   void reply(uint64_t number, const Reply& reply);
   // A job of other servers, which ranks of this one may come to talk to.
   Error learn(NodeTask kin);

@@ -60,6 +60,8 @@ constexpr Setting kSettings[] = {
      "With more ranks than cores those that wait spread evenly over the cores that they may use"},
     {"failure.action", choice, "end", "end|continue|continue:exit=first",
      "What the failure of a rank does: it ends the job, or the others go on; default of --on-failure"},
+    {"failure.heartbeat", duration, "1s", "100ms..60min",
+     "How often nodes of a job that goes on tell each other that they live; three that stay out are the end of one"},
     {"process.connect_timeout", duration, "10min", "",
      "How long MPI_Comm_connect waits for MPI_Comm_accept to be called; 0s: for ever"},
     {"rma.direct", choice, "auto", "auto|on|off",

@@ -121,7 +121,7 @@ bool speak_for_another(const std::string& kind, int node) {
   link_fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(start->port));
+  address.sin_port = htons(static_cast<uint16_t>(start->above.port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(link_fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) give_up("cannot connect");
   std::string challenge;
@@ -137,7 +137,7 @@ bool speak_for_another(const std::string& kind, int node) {
   const std::string nonce = random_hex(16);
   const int node = start->nodes[0].number;
   tell(Message::hello, kWireVersion, node, nonce, start->secret.proof(daemon_claim(challenge, nonce, node)),
-       NodeShape{.cores = 2});
+       NodeShape{.cores = 2}, 0);
   await(Message::welcome);
   if (kind == "early") {
     tell(Message::output, 0, OutputStream::out, std::string("x\n"));
@@ -211,8 +211,8 @@ NodeTask two_sleepers(const std::string& job) {
   DaemonStart start;
   start.job_id = random_hex(6);
   start.nodes = {{0, "here"}};
-  start.port = ntohs(address.sin_port);
-  start.addresses = {"127.0.0.1"};
+  start.above.port = ntohs(address.sin_port);
+  start.above.addresses = {"127.0.0.1"};
   start.node_timeout = std::chrono::seconds(2);
   start.connect_timeout = std::chrono::seconds(kind == "silent" ? 1 : 20);
   start.secret = Secret::random();
@@ -240,10 +240,10 @@ NodeTask two_sleepers(const std::string& job) {
     see_it_hang_up(daemon);
   }
   tell(Message::challenge, challenge);
-  int version = 0, node = 0;
+  int version = 0, node = 0, epoch = 0;
   NodeShape shape;
   std::string nonce, proof;
-  if (!wire::unpack(await(Message::hello), version, node, nonce, proof, shape)) give_up("no hello");
+  if (!wire::unpack(await(Message::hello), version, node, nonce, proof, shape, epoch)) give_up("no hello");
   if (kind == "challenge_twice") {
     tell(Message::challenge, challenge);
     see_it_hang_up(daemon);

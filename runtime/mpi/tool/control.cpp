@@ -45,7 +45,7 @@ MPI_Datatype type_of(const Setting& s) {
 }
 
 bool is_of_launcher(const Setting& s) {
-  return s.name.starts_with("launch.");
+  return s.name.starts_with("launch.") || s.name == "failure.heartbeat";
 }
 bool changes_while_running(const Setting& s) {
   return s.name == "log.level" || s.name.starts_with("collectives.");
