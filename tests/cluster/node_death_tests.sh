@@ -42,7 +42,11 @@ is_without_job() {
 }
 kill_daemon_of() { in_node "$1" sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
 stop_daemon_of() { in_node "$1" sh -c 'kill -STOP $(pgrep -o -x tuttid)'; }
-kill_all_of() { in_node "$1" sh -c 'kill -9 $(pgrep -x tuttid; pgrep -x tutti-watchdog; pgrep -x program.surviva)'; }
+# All stand still first, so that none of them cleans up. A rank dies with its daemon, so that it may be gone by its turn.
+kill_all_of() {
+  in_node "$1" sh -c 'all() { pgrep -x tuttid; pgrep -x tutti-watchdog; pgrep -x program.surviva; }
+    those=$(all) && kill -STOP $those && { kill -9 $those 2>/dev/null; until [ -z "$(all)" ]; do sleep 0.01; done; }'
+}
 
 # A chain, node1 to node4, and a tree of seven of which node1 starts 2 and 5, and those 3, 4 and 6, 7. What is behind the
 # daemon that is killed comes to another place.
