@@ -25,6 +25,8 @@ constexpr const char* kHelp =
     "       tutti info [--config | --api | --version] what is installed, set, and not implemented\n"
     "       tutti why [--json] [--record A B | --dump A] [--user NAME] [job]\n"
     "                                                 what the ranks of a running job are doing\n"
+    "       tutti top [--once] [--json] [--interval SECONDS] [job]\n"
+    "                                                 the same, live in the terminal\n"
     "       tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]\n"
     "                                                 build the modules of MPI for a Fortran compiler\n"
     "       tutti jobs [--json | --names]             your running jobs on this machine\n"
@@ -53,6 +55,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "run") return launcher::run_command("tutti run", rest);
   if (word == "info") return launcher::info_command(rest);
   if (word == "why") return launcher::why_command(rest);
+  if (word == "top") return launcher::top_command(rest);
   if (word == "fortran") return launcher::fortran_command(rest);
   if (word == "jobs") return launcher::jobs_command(rest);
   if (word == "doctor") return launcher::doctor_command(rest);
@@ -60,8 +63,8 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "plan") return launcher::plan_command(rest);
   if (word == "report") return launcher::report_command(rest);
   const bool version = word == "version" || word == "--version" || word == "-V";
-  constexpr std::string_view known[] = {"run",     "info", "why",    "fortran", "jobs",   "doctor",
-                                        "profile", "plan", "report", "help",    "version"};
+  constexpr std::string_view known[] = {"run",    "info",    "why",  "top",    "fortran", "jobs",
+                                        "doctor", "profile", "plan", "report", "help",    "version"};
   if (version || word == "help" || word == "--help" || word == "-h") {
     // Of these each has a text of its own.
     if (word == "help" && rest.size() == 1 && std::ranges::count(known, rest[0]) && rest[0] != "help" &&
@@ -77,7 +80,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   }
   const std::string meant = did_you_mean(word, known);
   say(Level::error, "there is no command 'tutti {}'{}", word,
-      meant.empty() ? "; there are run, info, why, fortran, jobs, doctor, profile, plan, report, help and version"
+      meant.empty() ? "; there are run, info, why, top, fortran, jobs, doctor, profile, plan, report, help and version"
                     : meant);
   return 2;
 }

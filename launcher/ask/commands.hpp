@@ -21,6 +21,8 @@ int jobs_command(const std::vector<std::string>& arguments);
 int doctor_command(const std::vector<std::string>& arguments);
 // By a program of its own, which has the plans: does not return where that runs.
 int plan_command(const std::vector<std::string>& arguments);
+// Live in the terminal, or once.
+int top_command(const std::vector<std::string>& arguments);
 int report_command(const std::vector<std::string>& arguments);
 
 }  // namespace tutti::launcher

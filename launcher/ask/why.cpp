@@ -2,25 +2,20 @@
 #include "launcher/ask/why.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <optional>
-#include <set>
-#include <tuple>
 
 #include "base/log.hpp"
 #include "launcher/ask/collective_calls.hpp"
-#include "launcher/ask/inquiry.hpp"
+#include "launcher/ask/found_ranks.hpp"
 #include "launcher/ask/other_users.hpp"
 #include "launcher/ask/why_text.hpp"
 #include "launcher/node/look.hpp"
-#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
@@ -77,52 +72,6 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   return out;
 }
 
-bool is_this_host(const std::string& host) {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return host == name;
-}
-
-// The job of `seen` is not seen whole, and no mpirun here could be asked.
-std::string where_to_ask(const RankView& seen) {
-  if (seen.launcher.empty()) return "the others run on other nodes: ask there";
-  if (is_this_host(seen.launcher)) return "";  // has been told
-  return fmt::format("its mpirun runs on {} and knows of all: try 'tutti why {}' there", seen.launcher, seen.job);
-}
-
-// All ranks that can be seen from here, and what is to be said about those that cannot.
-JobView find_ranks(const Options& options) {
-  JobView out{.ranks = look_at_ranks(options.job, options.records_of), .notes = {}};
-  const auto of_job = [&](const std::string& job) { return [&job](const RankView& view) { return view.job == job; }; };
-  for (const std::string& job : jobs_that_listen()) {
-    if (job.find(options.job) == job.npos) continue;
-    const auto first = std::ranges::find(out.ranks, job, &RankView::job);
-    // Whoever sees all of them needs nobody else, who may be stopped.
-    if (first != out.ranks.end() && std::ranges::count_if(out.ranks, of_job(job)) == first->size) continue;
-    Result<JobView> told = ask_job(job, options.records_of);
-    if (!told) {
-      // Others' jobs are none of ours, unless one is asked for.
-      if (told.error().mpi_class() != MPI_ERR_ACCESS || !options.job.empty())
-        out.notes.push_back(told.error().message());
-      continue;
-    }
-    out.notes.insert(out.notes.end(), told->notes.begin(), told->notes.end());
-    if (told->ranks.empty()) continue;
-    std::erase_if(out.ranks, of_job(job));
-    std::ranges::move(told->ranks, std::back_inserter(out.ranks));
-  }
-  std::ranges::sort(out.ranks, [](const RankView& a, const RankView& b) {
-    return std::tie(a.job, a.rank) < std::tie(b.job, b.rank);
-  });
-  std::set<std::string> known;
-  for (const RankView& view : out.ranks) {
-    if (!known.insert(view.job).second || std::ranges::count_if(out.ranks, of_job(view.job)) == view.size) continue;
-    const std::string note = is_this_host(view.host) ? where_to_ask(view) : "";
-    if (!note.empty()) out.notes.push_back(fmt::format("not all ranks of job {} are seen: {}", view.job, note));
-  }
-  return out;
-}
-
 // What the records of one or two ranks hold.
 int show_records(const Options& options, const std::vector<RankView>& ranks) {
   if (ranks.front().job != ranks.back().job) {
@@ -165,7 +114,7 @@ int why_command(const std::vector<std::string>& arguments) {
       return 1;
     }
   }
-  const JobView found = find_ranks(*options);
+  const JobView found = find_ranks(options->job, options->records_of);
   for (const std::string& note : found.notes) say(Level::warning, "{}", note);
   if (found.ranks.empty()) {
     say(Level::error, "no rank of {} is seen from this node, unless with --check=off",

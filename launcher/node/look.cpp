@@ -219,4 +219,14 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
   return views;
 }
 
+std::map<int, uint64_t> calls_of_ranks(const std::string& job) {
+  std::map<int, uint64_t> out;
+  for (const auto& [pid, path] : find_records()) {
+    const auto copied = std::make_unique<Copied>(path, pid);
+    const Record* const record = copied->get();
+    if (record && job == record->job) out[record->rank] = record->calls.load(std::memory_order_relaxed);
+  }
+  return out;
+}
+
 }  // namespace tutti::launcher

@@ -3,6 +3,8 @@
 // which is found through /proc and read without the rank's help, and from the kernel.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,5 +17,8 @@ void make_printable(RankView& view);
 
 // All ranks of this (effective) user on this node, of the jobs whose name contains `job`; by job and rank.
 std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of = {});
+
+// How many calls of MPI the ranks of job `job` on this node have made, those that only look left out; by rank.
+std::map<int, uint64_t> calls_of_ranks(const std::string& job);
 
 }  // namespace tutti::launcher

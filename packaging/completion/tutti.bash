@@ -72,13 +72,14 @@ _tutti_plan() {
 _tutti() {
   local word=${COMP_WORDS[COMP_CWORD]}
   if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "run info why jobs doctor profile plan report fortran version help" -- "$word"))
+    COMPREPLY=($(compgen -W "run info why top jobs doctor profile plan report fortran version help" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
     run) _tutti_run ;;
     info) COMPREPLY=($(compgen -W "--config --api --version --help" -- "$word")) ;;
     why) COMPREPLY=($(compgen -W "--json --record --dump --user --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
+    top) COMPREPLY=($(compgen -W "--once --json --interval --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
     jobs) COMPREPLY=($(compgen -W "--json --names --all-users --user --help" -- "$word")) ;;
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
     profile) COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--compare -o --help" -- "$word")) ;;
