@@ -49,7 +49,8 @@ Job::Job(Loop& loop, Options options)
       suspicion_(loop, [this](int exit_code, const std::string& sentence) { fail(exit_code, sentence); }),
       looks_(loop, {.nodes = [this] { return nodes_.to_ask(); },
                     .ask = [this](int n, const Question& question) { node(n).look(question); },
-                    .name = [this](int n) { return nodes_.name(n); }}),
+                    .name = [this](int n) { return nodes_.name(n); },
+                    .failed = [this] { return failed(); }}),
       roll_call_(loop, {.nodes = [this] { return nodes_.to_call(); },
                         .call = [this](int n) { node(n).call(); },
                         .silent = [this](int n, auto silence) { silent(n, silence); }}) {
@@ -92,7 +93,7 @@ void Job::interrupted(int signal) {
   }
   last_look_ = loop_.after(kLastLook, end);
   look({}, [this, end](const JobView& view) {
-    if (!is_ending() && seems_stuck(view)) streams_.show(why_text(view.ranks));
+    if (!is_ending() && seems_stuck(view)) streams_.show(why_text(view));
     end();
   });
 }
@@ -107,7 +108,7 @@ void Job::hurry() {
 void Job::show(std::function<void()> then) {
   look({}, [this, then = std::move(then)](const JobView& view) {
     for (const std::string& note : view.notes) say(Level::warning, "{}", note);
-    streams_.show(view.ranks.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(view.ranks));
+    streams_.show(view.ranks.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(view));
     then();
   });
 }

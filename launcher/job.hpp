@@ -109,6 +109,8 @@ class Job final : public NodeEvents {
   std::string sentence_on(const RankEnd& end) const;
   bool may_go_on() const;
   bool goes_on_without(const RankEnd& end);
+  void goes_on_without(const std::vector<int>& ranks, const std::string& why, int code);
+  std::vector<FailedView> failed() const;
   void happened(JobEvent event);
   void act(JobAction action);
   void limit(std::chrono::nanoseconds time, JobEvent event);
@@ -133,9 +135,14 @@ class Job final : public NodeEvents {
   Watch last_look_;             // at the ranks of a job that is interrupted
   JobState state_ = JobState::starting;
   std::optional<int> failure_;  // the exit code
-  // Where the job goes on without ranks that fail: how many have, and the exit codes of the first of these and of the
+  // Where the job goes on without ranks that fail: those that have, and the exit codes of the first of these and of the
   // first other one that ended otherwise than well.
-  int lost_ranks_ = 0;
+  struct LostRank {
+    int rank = -1;
+    std::string why;
+    std::chrono::steady_clock::time_point when;
+  };
+  std::vector<LostRank> lost_ranks_;
   int code_of_lost_ = 0, code_of_others_ = 0;
   std::vector<RankProfile> profiles_;
   bool hasty_ = false, crash_told_ = false;

@@ -40,9 +40,9 @@ std::string Job::sentence_on(const RankEnd& end) const {
 
 int Job::exit_code() const {
   if (failure_) return *failure_;
-  if (lost_ranks_ == 0) return code_of_others_;
+  if (lost_ranks_.empty()) return code_of_others_;
   const bool tells =
-      options_.on_failure == OnFailure::go_on_and_tell || lost_ranks_ == static_cast<int>(nodes_.map().ranks.size());
+      options_.on_failure == OnFailure::go_on_and_tell || lost_ranks_.size() == nodes_.map().ranks.size();
   return tells ? code_of_lost_ : code_of_others_;
 }
 
@@ -50,6 +50,22 @@ int Job::exit_code() const {
 bool Job::may_go_on() const {
   const bool ends = is_ending() || suspicion_.is_open();  // somebody has ended the job, or may have
   return options_.on_failure != OnFailure::end && !ends && exchange_.have_met();
+}
+
+// `code`: what the first one's is.
+void Job::goes_on_without(const std::vector<int>& ranks, const std::string& why, int code) {
+  if (lost_ranks_.empty()) code_of_lost_ = code;
+  for (const int rank : ranks) lost_ranks_.push_back({rank, why, std::chrono::steady_clock::now()});
+}
+
+std::vector<FailedView> Job::failed() const {
+  const auto since = [](const LostRank& lost) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - lost.when).count();
+  };
+  std::vector<FailedView> out;
+  for (const LostRank& lost : lost_ranks_)
+    out.push_back({.job = nodes_.map().id, .rank = lost.rank, .why = lost.why, .milliseconds = since(lost)});
+  return out;
 }
 
 // A rank that has ended otherwise than well, of a job whose others go on: its end is told once, and is nobody else's.
@@ -62,7 +78,7 @@ bool Job::goes_on_without(const RankEnd& end) {
   const std::string how = signal ? fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal))
                                  : fmt::format("exited with code {}", code);
   if (lost) {
-    if (lost_ranks_++ == 0) code_of_lost_ = code ? code : 1;
+    goes_on_without({end.rank}, how, code ? code : 1);
   } else if (code_of_others_ == 0) {
     code_of_others_ = code;
   }
@@ -80,11 +96,10 @@ void Job::node_failed(int node, const std::string& why, bool silent) {
   if (!nodes_.lose(node)) return;
   say(Level::warning, "node {} is lost: {}; the job goes on without {}", nodes_.name(node), why,
       ranks.empty() ? "it" : ranks_text(ranks));
-  if (lost_ranks_ == 0) code_of_lost_ = 1;
-  lost_ranks_ += static_cast<int>(ranks.size());
+  const std::string was_there = fmt::format("was on {}, which is lost", nodes_.name(node));
+  goes_on_without(ranks, was_there, 1);
   for (JobNodes::State& each : nodes_.all())
-    if (!each.lost && !ranks.empty())
-      each.node->ranks_failed(ranks, fmt::format("was on {}, which is lost", nodes_.name(node)));
+    if (!each.lost && !ranks.empty()) each.node->ranks_failed(ranks, was_there);
   exchange_.node_lost(node);
   exchange_.expect_nothing_of(nodes_.without_ranks());
   streams_.node_lost();

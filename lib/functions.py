@@ -31,6 +31,8 @@ namespace tutti {{
 enum class Function : uint16_t {{
 {"".join(f"  {n.removeprefix('MPI_')},{chr(10)}" for n in names)}}};
 inline constexpr size_t kFunctionCount = {len(names)};
+// The extensions of mpi-ext.h have the numbers from there on.
+inline constexpr size_t kWithExtensions = {len(names + extensions)};
 
 }}  // namespace tutti
 """)

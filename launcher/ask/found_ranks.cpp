@@ -32,7 +32,7 @@ std::string where_to_ask(const RankView& seen) {
 }  // namespace
 
 JobView find_ranks(const std::string& job_name, const std::vector<int>& records_of) {
-  JobView out{.ranks = look_at_ranks(job_name, records_of), .notes = {}};
+  JobView out{.ranks = look_at_ranks(job_name, records_of), .failed = {}, .notes = {}};
   const auto of_job = [&](const std::string& job) { return [&job](const RankView& view) { return view.job == job; }; };
   for (const std::string& job : jobs_that_listen()) {
     if (job.find(job_name) == job.npos) continue;
@@ -49,13 +49,16 @@ JobView find_ranks(const std::string& job_name, const std::vector<int>& records_
     if (told->ranks.empty()) continue;
     std::erase_if(out.ranks, of_job(job));
     std::ranges::move(told->ranks, std::back_inserter(out.ranks));
+    std::ranges::move(told->failed, std::back_inserter(out.failed));
   }
   std::ranges::sort(out.ranks, [](const RankView& a, const RankView& b) {
     return std::tie(a.job, a.rank) < std::tie(b.job, b.rank);
   });
   std::set<std::string> known;
   for (const RankView& view : out.ranks) {
-    if (!known.insert(view.job).second || std::ranges::count_if(out.ranks, of_job(view.job)) == view.size) continue;
+    if (!known.insert(view.job).second) continue;
+    const auto failed = std::ranges::count(out.failed, view.job, &FailedView::job);
+    if (std::ranges::count_if(out.ranks, of_job(view.job)) + failed == view.size) continue;
     const std::string note = is_this_host(view.host) ? where_to_ask(view) : "";
     if (!note.empty()) out.notes.push_back(fmt::format("not all ranks of job {} are seen: {}", view.job, note));
   }

@@ -43,6 +43,7 @@ void Looks::end() {
   for (const int node : std::exchange(unseen_, {}))
     view_.notes.push_back(fmt::format("{} has not said in time what its ranks do", job_.name(node)));
   std::ranges::sort(view_.ranks, {}, &RankView::rank);
+  view_.failed = job_.failed();
   const JobView view = std::move(view_);
   for (const Wish& wish : std::exchange(current_, {})) wish.then(view);
   if (!waiting_.empty() && current_.empty()) begin();

@@ -21,6 +21,7 @@ class Looks {
     std::function<std::set<int>()> nodes;  // those that can be asked now
     std::function<void(int node, const Question&)> ask;
     std::function<std::string(int node)> name;
+    std::function<std::vector<FailedView>()> failed;
   };
   Looks(Loop& loop, Means job) : loop_(loop), job_(std::move(job)) {}
 

@@ -205,10 +205,11 @@ class Top {
   }
   void draw() {
     std::tie(shape_.width, shape_.height) = Screen::size();
-    if (page_ == Page::why) return show_text(why_text(now_.view.ranks));
+    if (page_ == Page::why) return show_text(why_text(now_.view));
     const auto chosen = std::ranges::find(now_.view.ranks, shape_.chosen, &RankView::rank);
     if (page_ == Page::one && chosen != now_.view.ranks.end()) {
-      const std::string text = why_text({*chosen});  // behind a line on how many are seen
+      const std::string text =
+          why_text({.ranks = {*chosen}, .failed = {}, .notes = {}});  // behind a line on how many are seen
       return show_text(text.substr(text.find('\n') + 1));
     }
     Screen::show(top_text(top_rows(before_, now_, shape_.order), shape_));

@@ -125,7 +125,7 @@ int why_command(const std::vector<std::string>& arguments) {
   JobNames jobs;  // also those that are not asked for, which ranks may wait for
   for (const RankView& view : options->job.empty() ? std::vector<RankView>() : look_at_ranks(""))
     jobs[view.job_number] = view.job;
-  std::fputs((options->json ? why_json(found.ranks, jobs) : why_text(found.ranks, jobs)).c_str(), stdout);
+  std::fputs((options->json ? why_json(found, jobs) : why_text(found, jobs)).c_str(), stdout);
   return 0;
 }
 

@@ -85,8 +85,23 @@ std::string elsewhere_text(const ElsewhereView& other, const JobNames& jobs) {
   return fmt::format("rank {} of {}", other.rank, name == jobs.end() ? "another job" : "job " + name->second);
 }
 
+// "which failed 2.1 s ago", "of which rank 3 failed 2.1 s ago".
+std::string failed_text(const std::set<int>& awaited, const std::map<int, const FailedView*>& failed) {
+  std::vector<int> ranks;
+  double latest = 1e99;
+  for (const int rank : awaited) {
+    const auto at = failed.find(rank);
+    if (at == failed.end()) continue;
+    ranks.push_back(rank);
+    latest = std::min(latest, static_cast<double>(at->second->milliseconds) / 1e3);
+  }
+  if (ranks.empty()) return "";
+  if (awaited.size() == 1) return fmt::format(", which failed {} ago", seconds_text(latest));
+  return fmt::format(", of which {} failed {} ago", ranks_text(ranks), seconds_text(latest));
+}
+
 // Whom the ranks of a group wait for, all of them together: "ranks 1, 4", "some of ranks 1 to 12 and more".
-std::string awaited_text(const Group& group, const JobNames& jobs) {
+std::string awaited_text(const Group& group, const JobNames& jobs, const std::map<int, const FailedView*>& failed) {
   std::set<int> awaited;
   std::set<std::string> elsewhere;
   bool some = false, more = false;
@@ -100,10 +115,27 @@ std::string awaited_text(const Group& group, const JobNames& jobs) {
   std::string text = awaited.empty() ? "" : ranks_text({awaited.begin(), awaited.end()});
   for (const std::string& other : elsewhere) text += (text.empty() ? "" : ", ") + other;
   if (text.empty()) return text;
-  return (some && several ? "some of " : "") + text + (more ? " and more" : "");
+  return (some && several ? "some of " : "") + text + (more ? " and more" : "") + failed_text(awaited, failed);
 }
 
-std::string group_text(const Group& group, bool odd, bool several_hosts, const JobNames& jobs) {
+std::string seen_text(int seen, int failed, int size) {
+  const std::string text = seen + failed == size ? "are seen" : "are seen from here";
+  return failed == 0 ? text : fmt::format("{}, {} {} failed", text, failed, failed == 1 ? "has" : "have");
+}
+
+// Those that have failed for one reason at about one time stand together.
+std::string ends_text(const std::map<int, const FailedView*>& failed) {
+  std::map<std::pair<std::string, std::string>, std::vector<int>> ends;
+  for (const auto& [rank, how] : failed)
+    ends[{how->why, seconds_text(static_cast<double>(how->milliseconds) / 1e3)}].push_back(rank);
+  std::string text;
+  for (const auto& [how, ranks] : ends)
+    text += fmt::format("  {}: failed {} ago: {}\n", ranks_text(ranks), how.second, how.first);
+  return text;
+}
+
+std::string group_text(const Group& group, bool odd, bool several_hosts, const JobNames& jobs,
+                       const std::map<int, const FailedView*>& failed) {
   double least = 1e99, most = -1;
   bool exact = true;
   for (const RankView* member : group.members) {
@@ -121,7 +153,7 @@ std::string group_text(const Group& group, bool odd, bool several_hosts, const J
     else if (!group.members[0]->call.empty())
       text += fmt::format(", {}{} ago", exact ? "" : "less than ", range);
   }
-  if (const std::string others = awaited_text(group, jobs); !others.empty()) text += "; waiting for " + others;
+  if (const std::string others = awaited_text(group, jobs, failed); !others.empty()) text += "; waiting for " + others;
   if (several_hosts) text += "; on " + hosts_text(group);
   if (odd && group.members.size() == 1) text += fmt::format(" (process {})", group.members[0]->pid);
   text += '\n';
@@ -141,7 +173,8 @@ std::string group_text(const Group& group, bool odd, bool several_hosts, const J
 
 }  // namespace
 
-std::string why_text(const std::vector<RankView>& ranks, JobNames jobs) {
+std::string why_text(const JobView& view, JobNames jobs) {
+  const std::vector<RankView>& ranks = view.ranks;
   add_names(jobs, ranks);
   std::string text;
   for (size_t begin = 0; begin < ranks.size();) {
@@ -161,14 +194,18 @@ std::string why_text(const std::vector<RankView>& ranks, JobNames jobs) {
                                            ranks.begin() + static_cast<std::ptrdiff_t>(end),
                                            [&](const RankView& r) { return r.host != ranks[begin].host; });
     const int size = ranks[begin].size, seen = static_cast<int>(end - begin);
+    std::map<int, const FailedView*> failed;
+    for (const FailedView& each : view.failed)
+      if (each.job == ranks[begin].job) failed[each.rank] = &each;
     text += fmt::format("job {}: {}, {} of its {} ranks {}\n", ranks[begin].job, ranks[begin].program,
                         seen == size ? "all" : std::to_string(seen), size,
-                        seen == size ? "are seen" : "are seen from here");
+                        seen_text(seen, static_cast<int>(failed.size()), size));
     // The many do what is expected; a rank or two that do something else are what to look at.
     const size_t many = groups[0].members.size();
     for (const Group& group : groups)
       text += group_text(group, groups.size() > 1 && group.members.size() * 2 <= many + 1 && &group != &groups[0],
-                         several_hosts, jobs);
+                         several_hosts, jobs, failed);
+    text += ends_text(failed);
     if (groups.size() > 1 && many > 1) {
       std::vector<int> odd;
       for (const Group& group : groups)
@@ -182,7 +219,8 @@ std::string why_text(const std::vector<RankView>& ranks, JobNames jobs) {
   return text;
 }
 
-std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
+std::string why_json(const JobView& view, JobNames jobs) {
+  const std::vector<RankView>& ranks = view.ranks;
   add_names(jobs, ranks);
   std::string text = "[";
   for (const RankView& r : ranks) {
@@ -209,6 +247,10 @@ std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
         json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact, awaited, elsewhere,
         r.waits_for_some, json_text(r.file), latest);
   }
+  for (const FailedView& each : view.failed)
+    text +=
+        fmt::format("{}\n {{\"job\":{},\"rank\":{},\"state\":\"failed\",\"why\":{},\"milliseconds\":{}}}",
+                    text.size() > 1 ? "," : "", json_text(each.job), each.rank, json_text(each.why), each.milliseconds);
   return text + "\n]\n";
 }
 

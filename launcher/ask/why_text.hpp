@@ -11,10 +11,10 @@
 
 namespace tutti::launcher {
 
-// By job: ranks that do the same in one group, the odd ones named.
-// `jobs`: the names of jobs by RankView::job_number, beside those of `ranks`.
+// By job: ranks that do the same in one group, the odd ones named, and those that have failed.
+// `jobs`: the names of jobs by RankView::job_number, beside those of the ranks that are seen.
 using JobNames = std::map<uint64_t, std::string>;
-std::string why_text(const std::vector<RankView>& ranks, JobNames jobs = {});
-std::string why_json(const std::vector<RankView>& ranks, JobNames jobs = {});
+std::string why_text(const JobView& view, JobNames jobs = {});
+std::string why_json(const JobView& view, JobNames jobs = {});
 
 }  // namespace tutti::launcher

@@ -53,9 +53,18 @@ struct Question {
   std::vector<int> records_of;  // ranks whose collective calls are wanted
 };
 
+// A rank without which its job goes on.
+struct FailedView {
+  std::string job;
+  int rank = -1;
+  std::string why;           // "was killed by signal 9 (Killed)"
+  int64_t milliseconds = 0;  // since it has failed
+};
+
 // What a job's nodes answered, by rank, and what is to be said of those that did not.
 struct JobView {
   std::vector<RankView> ranks;
+  std::vector<FailedView> failed;
   std::vector<std::string> notes;
 };
 

@@ -362,8 +362,16 @@ void fields(Archive& a, Question& v) {
   a(v.records_of);
 }
 template <class Archive>
+void fields(Archive& a, FailedView& v) {
+  a(v.job);
+  a(v.rank);
+  a(v.why);
+  a(v.milliseconds);
+}
+template <class Archive>
 void fields(Archive& a, JobView& v) {
   a(v.ranks);
+  a(v.failed);
   a(v.notes);
 }
 template <class Archive>

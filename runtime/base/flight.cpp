@@ -78,14 +78,14 @@ uint64_t clock_now() {
 constinit std::atomic<uint64_t> inside::stamped_to{kAlwaysStamped};
 constinit std::atomic<bool> inside::times_calls{false};
 namespace {
-std::atomic<uint64_t> ticks_in[kFunctionCount];
+std::atomic<uint64_t> ticks_in[kWithExtensions];
 std::atomic<bool> tool_times{false};  // a tool wants them
 std::atomic<decltype(Profile::over)> profile_over{nullptr};
 std::atomic<decltype(Profile::waits)> profile_waits{nullptr};
 }  // namespace
 
 void inside::timed(const CallRecord& call, uint64_t now) {
-  if (tool_times.load(std::memory_order_relaxed) && call.function < kFunctionCount)
+  if (tool_times.load(std::memory_order_relaxed) && call.function < kWithExtensions)
     ticks_in[call.function].fetch_add(now - call.stamp, std::memory_order_relaxed);
   if (const auto over = profile_over.load(std::memory_order_relaxed)) over(call, now);
 }
@@ -304,7 +304,7 @@ CallRecord latest_call(const Record& record, const Thread& thread) {
   return call;
 }
 std::string_view name_of_function(uint16_t function) {
-  return function < kFunctionCount ? kFunctionNames[function] : "an unknown function";
+  return function < kWithExtensions ? kFunctionNames[function] : "an unknown function";
 }
 // What a program has made is an object in memory, of which nothing lies at such small addresses.
 std::string name_of_datatype(uint64_t handle) {

@@ -151,7 +151,8 @@ void Engine::fetch_active(int from) {
   fetching->fetch.fetched = [](transport::Fetch& fetch, Error error) TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Active::Fetching> done(static_cast<Active::Fetching*>(fetch.owner));
     --done->engine->fetching_;
-    if (error) say_unless_ended(fmt::format("receiving from process {}: {}", done->process, error.message()));
+    if (error && !error.message().empty())
+      say_unless_ended(fmt::format("receiving from process {}: {}", done->process, error.message()));
     done->engine->go_on_with(done->process, !error);
   };
   ++fetching_;

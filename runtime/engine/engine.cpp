@@ -414,7 +414,8 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     auto& receive = *static_cast<RecvOperation*>(fetch.owner);
     --receive.engine->fetching_;
     if (error) {
-      say_unless_ended(fmt::format("receiving: {}", error.message()));
+      // Of a process that has failed the launcher tells.
+      if (!error.message().empty()) say_unless_ended(fmt::format("receiving: {}", error.message()));
       receive.outcome.mpi_class = error.mpi_class();
     } else if (receive.overflow) {
       memory::unpack(receive.payload, 0, receive.overflow.get(), receive.outcome.bytes);

@@ -88,10 +88,11 @@ bool Execution::ends_with_failure(int error_class) {
 void Execution::abandon_those(engine::Engine& engine, const std::function<bool(const engine::Channel&)>& which,
                               int error_class) {
   const auto find = [&]() TUTTI_ENGINE_OWNED -> Execution* {
-    for (const life::UnderWay* each = engine.under_way(); each; each = each->next)
-      if (auto* const one = const_cast<Execution*>(static_cast<const Execution*>(each));
-          !one->is_abandoned() && which(one->channel_))
-        return one;
+    for (const life::UnderWay* each = engine.under_way(); each; each = each->next) {
+      if (!each->is_collective) continue;
+      auto* const one = const_cast<Execution*>(static_cast<const Execution*>(each));
+      if (!one->is_abandoned() && which(one->channel_)) return one;
+    }
     return nullptr;
   };
   while (Execution* const found = find()) found->abandon(error_class);

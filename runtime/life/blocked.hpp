@@ -35,12 +35,14 @@ struct Blocked {
   void add_needs(Condition& needs) const TUTTI_ENGINE_OWNED { explain ? explain(why, needs) : void(needs.always()); }
 };
 
-// Something that goes on while no thread waits for it: a collective.
+// Something that goes on while no thread waits for it: a collective, which is an exec::Execution, or an agreement of those
+// who survive failures.
 struct UnderWay {
   // Adds whose action it needs next, side by side.
   void (*explain)(const UnderWay&, Condition& needs) = nullptr;
   uint64_t context = 0;
   uint32_t serial = 0;
+  bool is_collective = true;
   UnderWay *next = nullptr, *previous = nullptr;
 
   void add_needs(Condition& needs) const TUTTI_ENGINE_OWNED { explain(*this, needs); }

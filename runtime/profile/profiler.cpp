@@ -85,7 +85,8 @@ class Profiler final : public life::Sink {
  public:
   Profiler(Page& page, const Job& job, Timeline* timeline) : page_(page), job_(job) {
     if (timeline) recorder_.emplace(*timeline, job.rank, job.size);
-    for (size_t i = 0; i < kFunctionCount; ++i) kinds_[i] = kind_of(flight::name_of_function(static_cast<uint16_t>(i)));
+    for (size_t i = 0; i < kWithExtensions; ++i)
+      kinds_[i] = kind_of(flight::name_of_function(static_cast<uint16_t>(i)));
   }
 
   void begin() {
@@ -128,7 +129,7 @@ class Profiler final : public life::Sink {
 
   Page& page_;
   const Job job_;
-  Kind kinds_[kFunctionCount];
+  Kind kinds_[kWithExtensions];
   std::optional<Recorder> recorder_;
   Overlap overlap_;
   // For what several threads write: the tables. Readers are there when all are gone.
@@ -330,7 +331,7 @@ void Profiler::over(const flight::CallRecord& call, uint64_t now) {
   if (page_.ended != 0) page_.ended = now;
   sum_up(site, ticks);
   if (page_.open_since == call.stamp) page_.open_since = 0;
-  const Kind kind = call.function < kFunctionCount ? kinds_[call.function] : Kind::other;
+  const Kind kind = call.function < kWithExtensions ? kinds_[call.function] : Kind::other;
   if (kind == Kind::file && (call.marks & flight::kData) && call.count > 0 && job_.bytes_of_type)
     site.bytes += static_cast<uint64_t>(call.count * job_.bytes_of_type(call.type));
   overlap_.call(call.stamp, now, page_.overlapped, page_.exposed);

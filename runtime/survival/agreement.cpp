@@ -175,6 +175,15 @@ void Agreement::go_on() {
   decide(decision);
 }
 
+std::vector<int> Agreement::awaited() const {
+  if (decision_ || proposed_) return {};
+  if (!leads()) return {coordinator()};
+  std::vector<int> out;
+  for (int rank = 0; rank < shape_.size; ++rank)
+    if (living_.has(rank) && !gathered_[static_cast<size_t>(rank)]) out.push_back(rank);
+  return out;
+}
+
 void Agreement::send_to_all(Kind kind) {
   for (int rank = 0; rank < shape_.size; ++rank)
     if (rank != shape_.rank && living_.has(rank))

@@ -78,6 +78,9 @@ class Agreement {
 
   // What is to be sent now, to other ranks, in this order; there is nothing any more afterwards.
   std::vector<std::pair<int, Message>> take_messages() { return std::exchange(out_, {}); }
+  // On whom it depends whether this rank, which has called, goes on: as coordinator on those whose calls are missing,
+  // otherwise on the coordinator. Nobody: it has decided, or what is missing comes without anybody's call.
+  std::vector<int> awaited() const;
   // Known to this rank, whether or not it has called.
   const std::optional<Decision>& decision() const { return decision_; }
 

@@ -47,6 +47,8 @@ LEFT_OUT = {
     "program.survival.heeded": "wants --on-failure",
     "program.survival.soon": "wants --on-failure",
     "program.survival.stencil": "has tests of its own",
+    "program.survival.loses_nodes": "wants nodes",
+    "program.survival.stands_still": "has tests of its own",
 }
 # Likewise under an option.
 LEFT_OUT_UNDER = {("program.survival.nobody_fails", "--on-failure=continue")}  # is about jobs without it

@@ -14,6 +14,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/flight_files.hpp"
 #include "base/printable.hpp"
@@ -64,8 +65,12 @@ class Published {
   int fd_;
 };
 
+JobView view_of(std::vector<RankView> ranks) {
+  return {.ranks = std::move(ranks), .failed = {}, .notes = {}};
+}
+
 std::string all_texts(const std::vector<RankView>& ranks) {
-  std::string out = why_text(ranks) + why_json(ranks);
+  std::string out = why_text(view_of(ranks)) + why_json(view_of(ranks));
   for (const RankView& rank : ranks)
     out += record_text(rank) + record_json(rank) + comparison_text(rank, ranks[0]) + comparison_json(ranks[0], rank);
   return out;
@@ -98,13 +103,13 @@ TEST(Look, TextsWithoutAnEndAndWithEscapesAreTamed) {
   const std::string text = all_texts(ranks);
   EXPECT_EQ(printable(text, "\n"), text);
   // A name cannot begin a line of its own: the lines are those of one rank.
-  EXPECT_EQ(std::ranges::count(why_text(ranks), '\n'), 2);
+  EXPECT_EQ(std::ranges::count(why_text(view_of(ranks)), '\n'), 2);
 }
 
 TEST(Look, NoTimeIsToldSinceACallThatWasNeverMade) {
   RankView rank;
   rank.milliseconds = 12000;
-  const std::string text = why_text({rank});
+  const std::string text = why_text(view_of({rank}));
   EXPECT_NE(text.find("has made no call yet that communicates\n"), std::string::npos) << text;
 }
 

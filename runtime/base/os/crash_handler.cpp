@@ -274,7 +274,7 @@ void print() {
     if (place.path < 0) continue;
     line.add("\n  at 0x").add(place.offset, 16).add(" of the file ").add(record.paths + place.path);
   }
-  if (record.call.number && record.call.function < kFunctionCount) {
+  if (record.call.number && record.call.function < kWithExtensions) {
     line.add(record.call.state == flight::State::inside ? "\n  in " : "\n  the latest call was ");
     line.add(kFunctionNames[record.call.function]);
     if (record.caller.path >= 0)

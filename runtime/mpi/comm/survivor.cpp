@@ -30,6 +30,9 @@ constexpr uint64_t kOfGreetings = uint64_t{1} << 62;
 // Header::tag of what survivors tell each other; Header::ticket is the users' context.
 enum Word : int32_t { kRevocation, kAgreement, kEnd, kFailure };
 
+// Among the serials of collectives, to whoever asks what a call waits for; and those of the ends among those of agreements.
+constexpr uint32_t kAgreements = uint32_t{1} << 31, kEnds = uint32_t{1} << 30;
+
 uint64_t users(uint64_t context) {
   return context & ~uint64_t{1};
 }
@@ -48,6 +51,8 @@ Survivor::Survivor(Process& process, const Hooks& hooks) : process_(process), ho
 
 Survivor::~Survivor() {
   const engine::Engine::Guard own(*process_.engine);
+  for (auto& [context, talks] : talks_)
+    for (auto& [serial, round] : talks.rounds) end(*round);
   process_.engine->remove_poller(*this);
   process_.engine->set_survival_handler(nullptr);
   process_.engine->set_judge(nullptr);
@@ -418,14 +423,29 @@ Survivor::Talks& Survivor::talks_of(uint64_t context, const Comm* comm) {
   return talks;
 }
 
-Survivor::Round& Survivor::round_of(Talks& talks, uint32_t serial) {
+Survivor::Round::Round(const Talks& of, uint64_t of_context, uint32_t number) : talks(of), machine(of.shape) {
+  explain = [](const UnderWay& self, life::Condition& needs) TUTTI_ENGINE_OWNED {
+    const auto& round = static_cast<const Round&>(self);
+    for (const int rank : round.machine.awaited())
+      needs.collective(round.talks.members[rank], round.context, round.serial);
+  };
+  context = of_context;
+  serial = number | kAgreements;
+  is_collective = false;
+}
+
+Survivor::Round& Survivor::round_of(uint64_t context, Talks& talks, uint32_t serial) {
   std::unique_ptr<Round>& round = talks.rounds[serial];
   if (round) return *round;
-  round = std::make_unique<Round>(talks.shape);
+  round = std::make_unique<Round>(talks, context, serial);
   const Lock lock(mutex_);
   for (const int process : lost_)
     if (const int rank = talks.members.rank_of(process); rank >= 0) round->machine.fail(rank);
   return *round;
+}
+
+void Survivor::end(Round& round) {
+  if (std::exchange(round.then, {})) process_.engine->remove(round);
 }
 
 // All before it have been decided here.
@@ -435,15 +455,32 @@ uint32_t Survivor::settled(const Talks& talks) {
   return talks.next;
 }
 
-void Survivor::agree(const Comm& comm, survival::Contribution mine, Then then) {
+life::Actor Survivor::agree(const Comm& comm, survival::Contribution mine, Then then) {
+  const uint32_t serial = talks_of(comm.context(), &comm).next++;
+  return begin(comm, serial, std::move(mine), std::move(then));
+}
+
+life::Actor Survivor::agree_to_end(const Comm& comm, Then then) {
+  return begin(comm, kEnds + ends_++, contribution(comm), std::move(then));
+}
+
+life::Actor Survivor::begin(const Comm& comm, uint32_t serial, survival::Contribution mine, Then then) {
   const uint64_t context = comm.context();
   Talks& talks = talks_of(context, &comm);
-  const uint32_t serial = talks.next++;
   mine.settled = std::min(settled(talks), serial);
-  Round& round = round_of(talks, serial);
+  Round& round = round_of(context, talks, serial);
   round.then = std::move(then);
+  process_.engine->add(round);
   round.machine.contribute(std::move(mine));
   go_on(context, talks, serial);
+  return {process_.engine->process(), context, serial};
+}
+
+void Survivor::add_needs(const life::Actor& name, life::Condition& needs) const {
+  const auto talks = talks_.find(name.context);
+  if (talks == talks_.end()) return;
+  const auto round = talks->second.rounds.find(name.serial);
+  if (round != talks->second.rounds.end()) round->second->add_needs(needs);
 }
 
 // It is handed over while a transport takes it out of its ring, and what follows from it (a failure, an end of operations)
@@ -481,7 +518,7 @@ void Survivor::hear(const transport::Header& header, const std::string& text) {
 void Survivor::receive(Talks& talks, const transport::Header& header, std::string_view text) {
   if (header.serial < talks.forgotten) return;  // it would begin anew
   const std::optional<survival::Message> message = survival::Message::read(text, talks.shape.size);
-  if (message) round_of(talks, header.serial).machine.receive(header.source, *message);
+  if (message) round_of(header.ticket, talks, header.serial).machine.receive(header.source, *message);
 }
 
 // Sends what the machine has to say, and tells of its decision. Others need not be told any more what all have heard.
@@ -498,7 +535,8 @@ void Survivor::go_on(uint64_t context, Talks& talks, uint32_t serial) {
   }
   if (!round.machine.decision() || !round.then) return;
   const survival::Decision decision = *round.machine.decision();
-  const Then then = std::exchange(round.then, {});
+  const Then then = round.then;
+  end(round);
   talks.forgotten = std::max(talks.forgotten, std::min(decision.settled, serial));
   talks.rounds.erase(talks.rounds.begin(), talks.rounds.lower_bound(talks.forgotten));
   process_.engine->note_event();

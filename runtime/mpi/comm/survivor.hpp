@@ -24,6 +24,8 @@
 #include "engine/active.hpp"
 #include "engine/judge.hpp"
 #include "engine/wait/poller.hpp"
+#include "life/blocked.hpp"
+#include "life/condition.hpp"
 #include "mpi/comm/comm.hpp"
 #include "survival/agreement.hpp"
 
@@ -80,7 +82,11 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   survival::Contribution contribution(const Comm& comm) TUTTI_ENGINE_OWNED;
   // The communicator's next one: all who live call it, in one order. `then` hears of the decision, perhaps at once.
   using Then = std::function<void(const survival::Decision&)>;
-  void agree(const Comm& comm, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
+  life::Actor agree(const Comm& comm, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
+  // That nothing is called on the communicator any more, and nobody waits for its members; it meets no other agreement.
+  life::Actor agree_to_end(const Comm& comm, Then then) TUTTI_ENGINE_OWNED;
+  // Whose action an agreement needs that goes by this name, which either function has given.
+  void add_needs(const life::Actor& name, life::Condition& needs) const TUTTI_ENGINE_OWNED;
 
  private:
   struct Members {
@@ -91,8 +97,11 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
     size_t told = 0;  // so many had failed when the program was told; with --check=strict
     bool warned = false;
   };
-  struct Round {
-    explicit Round(const survival::Shape& shape) : machine(shape) {}
+  struct Talks;
+  // Is under way, for the engine, from this rank's call to the decision.
+  struct Round : life::UnderWay {
+    Round(const Talks& talks, uint64_t context, uint32_t serial);
+    const Talks& talks;
     survival::Agreement machine;
     Then then;  // until it has been told
   };
@@ -125,14 +134,17 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   void take_failure(const transport::Header& header) TUTTI_ENGINE_OWNED;
   void take_revocation(uint64_t context) TUTTI_ENGINE_OWNED;
   Talks& talks_of(uint64_t context, const Comm* comm) TUTTI_ENGINE_OWNED;
-  Round& round_of(Talks& talks, uint32_t serial);
+  life::Actor begin(const Comm& comm, uint32_t serial, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
+  Round& round_of(uint64_t context, Talks& talks, uint32_t serial);
   void receive(Talks& talks, const transport::Header& header, std::string_view text) TUTTI_ENGINE_OWNED;
+  void end(Round& round) TUTTI_ENGINE_OWNED;
   void go_on(uint64_t context, Talks& talks, uint32_t serial) TUTTI_ENGINE_OWNED;
   static uint32_t settled(const Talks& talks);
 
   Process& process_;
   const Hooks hooks_;
-  size_t read_ = 0;  // of the changes of members
+  size_t read_ = 0;    // of the changes of members
+  uint32_t ends_ = 0;  // agreements of agree_to_end()
   bool judges_ = false;
   std::deque<std::pair<transport::Header, std::string>> heard_
       TUTTI_OWNERS;  // what others have told, until the next poll()

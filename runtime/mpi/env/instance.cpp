@@ -24,6 +24,7 @@
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/env/debugger.hpp"
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/current.hpp"
@@ -153,15 +154,19 @@ bool is_world_broken(const Process& p) {
   return ledger && ledger->broken();
 }
 
-// The same where ranks may have failed: those who live meet at the launcher, which knows who does, and answer each other
-// while they wait there. It may be that one fails meanwhile, of which the others are not told here.
+// The same where ranks may have failed: those who live agree that they are through, and then meet at the launcher, which
+// knows who lives, answering each other while they wait there. It may be that one fails meanwhile, of which the others are
+// not told here. What is left over is not told: for that each would have to answer each other one.
 Error part_from_survivors(Process& p, bool closes) {
   if (!p.helper) p.helper = std::make_unique<engine::ProgressThread>(*p.engine);
-  const auto meet = [&p] {
-    flush(p);
-    if (Error e = p.job->fence()) say(Level::debug, "{}", e.message());
-  };
-  meet();  // what is left over is not told: for that each would have to answer each other one
+  {
+    const engine::Engine::Guard own(*p.engine);
+    bool over = false;
+    const life::Actor end =
+        p.survivor->agree_to_end(*current.world, [&over](const survival::Decision&) { over = true; });
+    p.engine->wait_until([&over] { return over; },
+                         [&](life::Condition& needs) TUTTI_ENGINE_OWNED { p.survivor->add_needs(end, needs); });
+  }
   processes::leave_connected_jobs();
   take_what_has_come(p);
   if (closes) {
@@ -169,7 +174,8 @@ Error part_from_survivors(Process& p, bool closes) {
     p.finalizing = true;
     p.engine->set_observer(nullptr);
   }
-  meet();
+  flush(p);
+  if (Error e = p.job->fence()) say(Level::debug, "{}", e.message());
   if (!closes) return {};
   transport::say_no_ucx_errors();
   p.helper.reset();

@@ -94,10 +94,15 @@ class Agreeing final : public Request, public Pooled<Agreeing> {
   Agreeing(Comm& comm, Then then) : Request(Kind::collective, comm), then_(std::move(then)) {}
   void start(survival::Contribution mine) TUTTI_ENGINE_OWNED {
     begin();
-    survivor(*comm)->agree(*comm, std::move(mine), [this](const survival::Decision& decision) TUTTI_ENGINE_OWNED {
-      failed_ = then_(decision);
-      finish(!failed_);
-    });
+    name_ =
+        survivor(*comm)->agree(*comm, std::move(mine), [this](const survival::Decision& decision) TUTTI_ENGINE_OWNED {
+          failed_ = then_(decision);
+          finish(!failed_);
+        });
+  }
+  // Of one that is not over: on whom it depends.
+  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
+    survivor(*comm)->add_needs(name_, needs);
   }
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override { return failed_ ? Error(failed_.mpi_class(), failed_.message()) : Error(); }
@@ -106,9 +111,9 @@ class Agreeing final : public Request, public Pooled<Agreeing> {
   }
 
  private:
-  void add_open_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
   const Then then_;
   Error failed_;
+  life::Actor name_;
 };
 
 MPI_Request start_agreeing(Comm& comm, survival::Contribution mine, Agreeing::Then then) TUTTI_ENGINE_OWNED {
@@ -121,7 +126,8 @@ MPI_Request start_agreeing(Comm& comm, survival::Contribution mine, Agreeing::Th
 Error agree(Comm& comm, survival::Contribution mine, Agreeing::Then then) TUTTI_ENGINE_OWNED {
   const auto made = Ref<Agreeing>::adopt(new Agreeing(comm, std::move(then)));
   made->start(std::move(mine));
-  comm.engine().wait_until([&] { return made->is_complete(); });
+  comm.engine().wait_until([&] { return made->is_complete(); },
+                           [&](life::Condition& needs) TUTTI_ENGINE_OWNED { made->add_open_needs(needs); });
   return made->error();
 }
 
