@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks of one node say to each other of a window in memory that they share: for each of them who holds the lock of
-// its part, who changes which bytes of it at this moment, who has exposed memory to it, and whose operations there are
-// over. Zero-filled at first. Owns where each word lies and the order of memory; waits for nothing but a stripe, and
-// wakes nobody.
+// What ranks of one node say to each other of a window in memory that they share: who shares the locks of all parts; and
+// for each of them who holds the lock of its part, who changes which bytes of it at this moment, who has exposed memory to
+// it, and whose operations there are over. Zero-filled at first. Owns where each word lies and the order of memory; waits
+// for nothing but a stripe, and wakes nobody.
 //
 // A member is a rank by its place among those that share the memory.
 #pragma once
@@ -102,6 +102,44 @@ class TicketLock {
   std::atomic<uint32_t> together_;  // the ticket that may enter to share: all before have entered
 };
 
+// The locks of all parts, shared as one: a word that counts who is in, as long as nobody wants a part alone or exposes one.
+// Whoever does closes it before, for good: who comes then takes the lock of each part, and who is in leaves. So a lock of
+// one part costs a load of a word that nobody writes any more, and a program that locks all parts alone, as most do, never
+// meets the locks of the parts.
+class LockOfAll {
+ public:
+  // True: all parts are shared until leave(). False: it is closed.
+  bool enter() {
+    uint32_t before = word_.load(std::memory_order_relaxed);
+    do {
+      if (before & kClosed) return false;
+    } while (!word_.compare_exchange_weak(before, before + kOne, std::memory_order_acq_rel, std::memory_order_relaxed));
+    return true;
+  }
+  // Closed or not, if others are in.
+  bool enter_as_guest() {
+    uint32_t before = word_.load(std::memory_order_relaxed);
+    do {
+      if (before < kOne) return false;
+    } while (!word_.compare_exchange_weak(before, before + kOne, std::memory_order_acq_rel, std::memory_order_relaxed));
+    return true;
+  }
+  // True: it was the last one, and there may be some who wait for that.
+  bool leave() { return word_.fetch_sub(kOne, std::memory_order_acq_rel) == (kOne | kClosed); }
+  // Behind it nobody comes in once it is empty. What those who were in have done there is seen by who finds it empty: each
+  // one's leaving hands on what the ones before have released.
+  void close() {
+    if (!(word_.load(std::memory_order_relaxed) & kClosed)) word_.fetch_or(kClosed, std::memory_order_acq_rel);
+  }
+  bool is_empty() const { return word_.load(std::memory_order_acquire) < kOne; }
+  // Changes when somebody comes or goes.
+  uint32_t state() const { return word_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr uint32_t kClosed = 1, kOne = 2;
+  std::atomic<uint32_t> word_;  // the lowest bit: closed; the others: how many are in
+};
+
 // Who changes bytes of a part at this moment, so that each update fetches and folds as one: a lock for each stripe of
 // 4 KiB, of which some share one. It is held for as long as it takes to fold a stripe.
 class Stripes {
@@ -144,11 +182,14 @@ class NodeWords {
   // Locks of a part that are asked for by ranks elsewhere, of which so many can be told by name.
   static constexpr int kElsewhere = 8;
 
-  static size_t bytes(int members) { return static_cast<size_t>(members) * block_bytes(members); }
+  static size_t bytes(int members) {
+    return common_bytes(members) + static_cast<size_t>(members) * block_bytes(members);
+  }
   NodeWords(std::byte* memory, int members) : memory_(memory), members_(members) {}
 
   int members() const { return members_; }
   TicketLock& lock(int member) const { return head(member).lock; }
+  LockOfAll& lock_of_all() const { return *reinterpret_cast<LockOfAll*>(memory_); }
   Stripes& stripes(int member) const { return head(member).stripes; }
 
   // Who has taken which ticket of a member's lock and not left it: a word for each member, and some for ranks elsewhere.
@@ -168,6 +209,12 @@ class NodeWords {
         visit(who, static_cast<uint32_t>(word >> 32), static_cast<int>(static_cast<uint32_t>(word) - 1));
   }
 
+  // Who is in the lock of all, of the members. Written by each behind its coming and before its leaving, so that one may be
+  // unknown for a moment. Guests are none.
+  std::atomic<uint8_t>& shares_all(int member) const {
+    return reinterpret_cast<std::atomic<uint8_t>*>(memory_ + sizeof(LockOfAll))[member];
+  }
+
   // How many locks of a member's part ranks elsewhere have asked for, and not left, whose names had no room.
   std::atomic<uint32_t>& unnamed(int member) const { return head(member).unnamed; }
 
@@ -184,6 +231,10 @@ class NodeWords {
     std::atomic<uint32_t> unnamed;
     Stripes stripes;
   };
+  // The lock of all, and who is in, which few lines hold.
+  static constexpr size_t common_bytes(int members) {
+    return cpu::whole_lines(sizeof(LockOfAll) + static_cast<size_t>(members));
+  }
   // Of one member: the head, the names, the posts, the completes; lines of their own, for others write to them.
   static constexpr size_t names_bytes(int members) {
     return cpu::whole_lines(static_cast<size_t>(members + kElsewhere) * sizeof(uint64_t));
@@ -194,7 +245,9 @@ class NodeWords {
   static constexpr size_t block_bytes(int members) {
     return sizeof(Head) + names_bytes(members) + 2 * counter_bytes(members);
   }
-  std::byte* block(int member) const { return memory_ + static_cast<size_t>(member) * block_bytes(members_); }
+  std::byte* block(int member) const {
+    return memory_ + common_bytes(members_) + static_cast<size_t>(member) * block_bytes(members_);
+  }
   Head& head(int member) const { return *reinterpret_cast<Head*>(block(member)); }
   std::atomic<uint64_t>* names_of(int member) const {
     return reinterpret_cast<std::atomic<uint64_t>*>(block(member) + sizeof(Head));

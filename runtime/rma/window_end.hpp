@@ -86,6 +86,11 @@ class WindowEnd {
   // Tells it that my operations are all before this.
   void complete(int rank) TUTTI_ENGINE_OWNED;
   void lock(int rank, bool exclusive) TUTTI_ENGINE_OWNED;
+  // All those of memory that this process can come to itself (is_near()), shared, at once. False: lock() is for each.
+  bool lock_all_near() TUTTI_ENGINE_OWNED { return direct_ && direct_->lock_all(); }
+  // It has, and not given them up by unlock_all_near().
+  bool shares_all_near() const TUTTI_ENGINE_OWNED { return direct_ && direct_->shares_all(); }
+  void unlock_all_near() TUTTI_ENGINE_OWNED { direct_->unlock_all(); }
   // The same where nobody waits until it is granted: what is started under it waits at the target, and flush() and
   // unlock() for that. Not of memory that this process can come to itself.
   void lock_lazily(int rank, LockWish wish) TUTTI_ENGINE_OWNED;

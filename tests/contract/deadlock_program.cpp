@@ -47,6 +47,13 @@ MPI_Win window() {
   MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, world, &win);
   return win;
 }
+// Where the ranks of a node share it.
+MPI_Win allocated_window() {
+  int* memory;
+  MPI_Win win;
+  MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, world, &memory, &win);
+  return win;
+}
 // Behind a flush at the latest a lock is held.
 void hold(int target, MPI_Win win) {
   MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
@@ -236,6 +243,14 @@ const std::map<std::string, std::function<void()>> cases{
          MPI_Put(&rank, 1, MPI_INT, last, 0, 1, MPI_INT, win);
          MPI_Win_unlock_all(win);
        }
+       if (rank > 0) recv(rank == 1 ? 0 : 1);
+     }},
+    {"window_lock_alone",  // who wants it alone waits for one who holds all of the node's as one
+     [] {
+       MPI_Win win = allocated_window();
+       if (rank == 1) MPI_Win_lock_all(0, win);
+       MPI_Barrier(world);
+       if (rank == 0) lock_and_unlock(MPI_LOCK_EXCLUSIVE, size - 1, win);
        if (rank > 0) recv(rank == 1 ? 0 : 1);
      }},
     {"window_locks",  // each holds what the other wants

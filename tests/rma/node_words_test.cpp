@@ -14,6 +14,7 @@
 
 namespace {
 
+using tutti::rma::LockOfAll;
 using tutti::rma::NodeWords;
 using tutti::rma::Stripes;
 using tutti::rma::TicketLock;
@@ -209,6 +210,74 @@ TEST(TicketLock, keeps_guests_apart_from_who_is_alone) {
   EXPECT_TRUE(lock.is_free());
 }
 
+TEST(LockOfAll, is_shared_until_somebody_wants_a_part_alone) {
+  const Words words(3);
+  LockOfAll& all = words->lock_of_all();
+  EXPECT_TRUE(all.is_empty());
+  EXPECT_FALSE(all.enter_as_guest());  // there is nobody to come to
+  ASSERT_TRUE(all.enter());
+  ASSERT_TRUE(all.enter());
+  EXPECT_FALSE(all.leave());  // nobody waits
+  all.close();
+  EXPECT_FALSE(all.enter());
+  EXPECT_FALSE(all.is_empty());
+  ASSERT_TRUE(all.enter_as_guest());
+  EXPECT_FALSE(all.leave());
+  EXPECT_FALSE(all.is_empty());
+  EXPECT_TRUE(all.leave());  // the last one
+  EXPECT_TRUE(all.is_empty());
+  EXPECT_FALSE(all.enter_as_guest());
+  EXPECT_FALSE(all.enter());
+}
+
+// Threads that lock all as one, and one that wants a part alone in the midst of it: by its ticket, once it has closed the
+// other way. Each of many times, since that happens once to a window.
+TEST(LockOfAll, keeps_threads_apart_from_who_is_alone) {
+  for (int round = 0; round < 300; ++round) {
+    const Words words(1);
+    LockOfAll& all = words->lock_of_all();
+    TicketLock& lock = words->lock(0);
+    int64_t value = 0;
+    std::atomic<bool> torn = false;
+    const auto share = [&] {
+      for (int i = 0; i < 40; ++i) {
+        if (all.enter()) {
+          torn = torn || value % 2 != 0;
+          all.leave();
+          continue;
+        }
+        bool exposed;
+        const Ticket ticket = lock.take(false, exposed);
+        while (!lock.is_turn(ticket)) std::this_thread::yield();
+        lock.enter(ticket);
+        torn = torn || value % 2 != 0;
+        lock.leave(ticket);
+      }
+    };
+    const auto be_alone = [&] {
+      for (int i = 0; i < 5; ++i) {
+        std::this_thread::yield();
+        all.close();
+        bool exposed;
+        const Ticket ticket = lock.take(true, exposed);
+        while (!lock.is_turn(ticket) || !all.is_empty()) std::this_thread::yield();
+        lock.enter(ticket);
+        ++value;
+        ++value;
+        lock.leave(ticket);
+      }
+    };
+    std::vector<std::thread> threads;
+    threads.emplace_back(share);
+    threads.emplace_back(share);
+    threads.emplace_back(be_alone);
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_FALSE(torn);
+    ASSERT_EQ(value, 10);
+    ASSERT_TRUE(lock.is_free() && all.is_empty());
+  }
+}
+
 TEST(Stripes, are_those_that_bytes_lie_in) {
   EXPECT_EQ(Stripes::of(0, 1), 1u);
   EXPECT_EQ(Stripes::of(4095, 4096), 1u);
@@ -257,7 +326,9 @@ TEST(NodeWords, tell_who_has_which_ticket) {
 TEST(NodeWords, have_a_place_for_each) {
   for (const int members : {1, 2, 3, 17, 64}) {
     const Words words(members);
+    EXPECT_TRUE(words->lock_of_all().enter());
     for (int a = 0; a < members; ++a) {
+      words->shares_all(a).store(static_cast<uint8_t>(1 + a));
       for (int b = 0; b < members; ++b) {
         words->posts(a, b).store(static_cast<uint32_t>(1 + a * members + b));
         words->completes(a, b).store(static_cast<uint32_t>(100'000 + a * members + b));
@@ -267,7 +338,9 @@ TEST(NodeWords, have_a_place_for_each) {
       words->stripes(a).hold(0xff);
       EXPECT_TRUE(words->lock(a).is_free());
     }
+    EXPECT_TRUE(words->lock_of_all().enter_as_guest());
     for (int a = 0; a < members; ++a) {
+      EXPECT_EQ(words->shares_all(a).load(), static_cast<uint8_t>(1 + a));
       for (int b = 0; b < members; ++b) {
         EXPECT_EQ(words->posts(a, b).load(), static_cast<uint32_t>(1 + a * members + b));
         EXPECT_EQ(words->completes(a, b).load(), static_cast<uint32_t>(100'000 + a * members + b));

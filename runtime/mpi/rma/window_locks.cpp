@@ -113,11 +113,19 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
 
 Error end_lock_of_all(Window& window) TUTTI_ENGINE_OWNED {
   window.locks_when_used = false;
-  std::vector<int> ranks = window.protocol->origin().ends_lock_of_all();
-  if (window.node)
+  rma::WindowEnd& protocol = *window.protocol;
+  std::vector<int> ranks = protocol.origin().ends_lock_of_all();
+  const bool as_one = protocol.shares_all_near();
+  if (as_one) {
+    fence_behind_update();
+    protocol.unlock_all_near();
+  } else if (window.node) {
     std::ranges::copy_if(window.node->ranks, std::back_inserter(ranks),
-                         [&](int rank) { return window.protocol->is_near(rank); });
-  return unlock(window, ranks);
+                         [&](int rank) { return protocol.is_near(rank); });
+  }
+  Error error = unlock(window, ranks);
+  if (as_one) window.drop_in_use(kAll);
+  return error;
 }
 
 // Ends an epoch of locks that nobody was asked for.
@@ -185,11 +193,17 @@ Error win_lock_all(int assertion, Window& win) {
   if (!checked) return {};
   settle_lazy_locks();
   const bool lazy = may_be_lazy(win);
+  rma::OriginSide& origin = win.protocol->origin();
+  if (lazy) origin.begins_lock_of_all();
+  // The node's at once where nothing is waited for, not even behind it.
+  if (lazy && origin.awaited().empty() && win.protocol->lock_all_near()) {
+    fence_behind_update();
+    win.locks_when_used = static_cast<int>(win.node->ranks.size()) < win.size();
+    return {};
+  }
   // One after the other, in the order of ranks. Two calls that asked for all at once could each hold what somebody waits
   // for alone who is before the other one elsewhere: none of the four would go on.
   const std::vector<int> ranks = locked_at_once(win, lazy);
-  rma::OriginSide& origin = win.protocol->origin();
-  if (lazy) origin.begins_lock_of_all();
   for (const int rank : ranks) {
     if (!win.protocol->is_near(rank)) origin.asked_under_lock_of_all(rank);
     take_lock(win, rank, false);

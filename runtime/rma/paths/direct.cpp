@@ -141,15 +141,20 @@ void DirectPath::compare_and_swap(int member, Update element, const void* origin
 // ---- the lock of a part
 
 Error DirectPath::expose() {
-  if (words_.lock(me()).expose()) return {};
+  words_.lock_of_all().close();
+  const bool is_shared = !words_.lock_of_all().is_empty();
+  if (!is_shared && words_.lock(me()).expose()) return {};
   int holder = -1;
   words_.each_named(me(), [&](int, uint32_t, int rank) { holder = holder < 0 ? rank : holder; });
+  if (is_shared)
+    for (const int rank : sharing_all()) holder = rank;
   return locked_and_exposed(holder < 0 ? parts_.ranks[place(me())] : holder);
 }
 
 void DirectPath::lock(int member, bool exclusive) {
   bool exposed = false;
   Taken& mine = taken_[place(member)];
+  if (exclusive) words_.lock_of_all().close();
   mine.ticket = words_.lock(member).take(exclusive, exposed);
   mine.held = false;
   words_.name(member, me(), mine.ticket, parts_.ranks[place(me())]);
@@ -160,9 +165,8 @@ void DirectPath::lock(int member, bool exclusive) {
 bool DirectPath::is_locked(int member) {
   Taken& mine = taken_[place(member)];
   if (mine.held) return true;
-  TicketLock& lock = words_.lock(member);
-  if (!lock.is_turn(mine.ticket)) return false;
-  lock.enter(mine.ticket);
+  if (!is_turn(member, mine.ticket)) return false;
+  words_.lock(member).enter(mine.ticket);
   mine.held = true;
   if (!mine.ticket.exclusive) ring_next(member);
   return true;
@@ -176,6 +180,24 @@ void DirectPath::unlock(int member) {
   ring_next(member);
 }
 
+bool DirectPath::lock_all() {
+  if (!words_.lock_of_all().enter()) return false;
+  words_.shares_all(me()).store(1, std::memory_order_release);
+  return shares_all_ = true;
+}
+
+void DirectPath::unlock_all() {
+  carry_out_delayed(kAll);
+  shares_all_ = false;
+  words_.shares_all(me()).store(0, std::memory_order_release);
+  leave_all();
+}
+
+void DirectPath::leave_all() const {
+  if (!words_.lock_of_all().leave()) return;
+  for (int member = 0; member < words_.members(); ++member) ring_next(member);
+}
+
 // Those whose turn it has become; and the part's owner where ranks elsewhere wait, for it tells them who is before them.
 void DirectPath::ring_next(int member) const {
   transport::WordBells::has_written();
@@ -185,19 +207,28 @@ void DirectPath::ring_next(int member) const {
   words_.each_named(member, [&](int who, uint32_t number, int) {
     if (who >= words_.members())
       elsewhere = true;
-    else if (who != me() && (lock.is_turn({number, true}) || lock.is_turn({number, false})))
+    else if (who != me() && (is_turn(member, {number, true}) || lock.is_turn({number, false})))
       parts_.bells->ring_if_asleep(who);
   });
   if (elsewhere && member != me()) parts_.bells->ring_if_asleep(member);
 }
 
-std::vector<int> DirectPath::named_before(int member, uint32_t number) const {
+std::vector<int> DirectPath::sharing_all() const {
+  std::vector<int> ranks;
+  for (int member = 0; member < words_.members(); ++member)
+    if (words_.shares_all(member).load(std::memory_order_acquire) != 0) ranks.push_back(parts_.ranks[place(member)]);
+  return ranks;
+}
+
+// A guest in the lock of all is told of where it came in alone: of who waits elsewhere it is not known.
+std::vector<int> DirectPath::named_before(int member, const TicketLock::Ticket& ticket) const {
   std::vector<std::pair<uint32_t, int>> before;
   words_.each_named(member, [&](int, uint32_t other, int rank) {
-    if (static_cast<int32_t>(other - number) < 0) before.emplace_back(number - other, rank);
+    if (static_cast<int32_t>(other - ticket.number) < 0) before.emplace_back(ticket.number - other, rank);
   });
   std::ranges::sort(before, std::greater<>());
   std::vector<int> ranks;
+  if (ticket.exclusive) ranks = sharing_all();
   for (const auto& [distance, rank] : before) ranks.push_back(rank);
   return ranks;
 }
@@ -205,7 +236,7 @@ std::vector<int> DirectPath::named_before(int member, uint32_t number) const {
 std::span<const int> DirectPath::holders(int member) {
   const TicketLock::Ticket& ticket = taken_[place(member)].ticket;
   holders_.clear();
-  if (!words_.lock(member).is_turn(ticket)) holders_ = named_before(member, ticket.number);
+  if (!is_turn(member, ticket)) holders_ = named_before(member, ticket);
   return holders_;
 }
 
@@ -222,6 +253,7 @@ bool DirectPath::request(int rank, LockWish wish, bool& exposed) {
     if (!words_.is_named(me(), name)) asked.name = name;
   if (asked.name < 0) words_.unnamed(me()).fetch_add(1, std::memory_order_release);
   if (!enter_as_guest(rank, asked)) {
+    if (wish.exclusive) words_.lock_of_all().close();
     asked.ticket = words_.lock(me()).take(wish.exclusive, exposed);
     tell_name(rank, asked);
     if (!try_to_enter(rank, asked)) {
@@ -233,11 +265,18 @@ bool DirectPath::request(int rank, LockWish wish, bool& exposed) {
   return asked.held;
 }
 
-// Where it passes those who wait, and others share.
+// Where it passes those who wait, and others share: in the lock of all only where somebody waits here, so that it hears of
+// that when it leaves, and passes that one no more.
 bool DirectPath::enter_as_guest(int rank, Elsewhere& asked) {
   TicketLock& lock = words_.lock(me());
-  if (!asked.passes || !lock.enter_as_guest()) return false;
-  asked.is_guest = asked.held = true;
+  if (!asked.passes) return false;
+  if (lock.enter_as_guest())
+    asked.guest = Guest::of_part;
+  else if (lock.is_awaited() && words_.lock_of_all().enter_as_guest())
+    asked.guest = Guest::of_all;
+  else
+    return false;
+  asked.held = true;
   asked.ticket.number = static_cast<uint32_t>(lock.left() >> 32) - 1;  // before those who wait, as they see it
   tell_name(rank, asked);
   return true;
@@ -247,7 +286,7 @@ bool DirectPath::enter_as_guest(int rank, Elsewhere& asked) {
 bool DirectPath::try_to_enter(int rank, Elsewhere& asked) {
   TicketLock& lock = words_.lock(me());
   const TicketLock::Ticket ticket = asked.ticket;
-  if (lock.is_turn(ticket)) {
+  if (is_turn(me(), ticket)) {
     lock.enter(ticket);
     if (!ticket.exclusive) ring_next(me());
     return asked.held = true;
@@ -261,7 +300,7 @@ bool DirectPath::try_to_enter(int rank, Elsewhere& asked) {
 // The progress thread looks as well, while the program is away.
 void DirectPath::begin_to_look() {
   if (std::exchange(looks_, true)) return;
-  left_seen_ = words_.lock(me()).left();
+  seen_ = moves();
   parts_.bells->waits();
   engine_.add_pending();
   engine_.add_poller(*this);
@@ -287,8 +326,10 @@ void DirectPath::release(int rank) {
   else
     words_.unnamed(me()).fetch_sub(1, std::memory_order_release);
   TicketLock& lock = words_.lock(me());
-  at->second.is_guest ? lock.leave_as_guest() : lock.leave(at->second.ticket);
+  const Elsewhere left = at->second;
   elsewhere_.erase(at);
+  if (left.guest == Guest::of_all) return leave_all();
+  left.guest == Guest::of_part ? lock.leave_as_guest() : lock.leave(left.ticket);
   ring_next(me());
 }
 
@@ -300,7 +341,7 @@ bool DirectPath::holds(int rank) const {
 std::vector<int> DirectPath::before(int rank) const {
   const auto at = elsewhere_.find(rank);
   if (at == elsewhere_.end() || at->second.held) return {};
-  return named_before(me(), at->second.ticket.number);
+  return named_before(me(), at->second.ticket);
 }
 
 void DirectPath::stop_waiting_for_turns() {
@@ -323,7 +364,7 @@ bool DirectPath::poll() {
     target_.grants(rank);
   }
   if (waiting_elsewhere_ == 0) return moved;
-  if (const uint64_t left = words_.lock(me()).left(); std::exchange(left_seen_, left) != left) target_.lock_has_moved();
+  if (const Moves now = moves(); std::exchange(seen_, now) != now) target_.lock_has_moved();
   return moved;
 }
 

@@ -107,6 +107,12 @@ class DirectPath final : public CommonLock, private engine::Poller {
   // process can have it.
   std::span<const int> holders(int member) TUTTI_ENGINE_OWNED;
 
+  // The locks of all members, shared, at once. False: somebody has wanted one alone, or exposed it; nothing has changed, and
+  // lock() is for each.
+  bool lock_all() TUTTI_ENGINE_OWNED;
+  bool shares_all() const TUTTI_ENGINE_OWNED { return shares_all_; }
+  void unlock_all() TUTTI_ENGINE_OWNED;
+
   // ---- of the own part, for those elsewhere
 
   bool request(int rank, LockWish wish, bool& exposed) override TUTTI_ENGINE_OWNED;
@@ -126,11 +132,19 @@ class DirectPath final : public CommonLock, private engine::Poller {
     TicketLock::Ticket ticket;
     bool held = false;
   };
+  enum class Guest : uint8_t { no, of_part, of_all };
   // Of one elsewhere: its ticket for the own part, unless it is a guest.
   struct Elsewhere {
     TicketLock::Ticket ticket;
     int name = -1;  // which of the words tells it; -1: none was left
-    bool held = false, passes = false, is_guest = false;
+    bool held = false, passes = false;
+    Guest guest = Guest::no;
+  };
+  // Changes when somebody comes to the own part, or goes.
+  struct Moves {
+    uint64_t left = 0;
+    uint32_t of_all = 0;
+    bool operator==(const Moves&) const = default;
   };
   struct Delayed {
     int rank;
@@ -155,7 +169,13 @@ class DirectPath final : public CommonLock, private engine::Poller {
     parts_.bells->ring_if_asleep(member);
   }
   void ring_next(int member) const TUTTI_ENGINE_OWNED;
-  std::vector<int> named_before(int member, uint32_t number) const TUTTI_ENGINE_OWNED;
+  void leave_all() const TUTTI_ENGINE_OWNED;
+  bool is_turn(int member, const TicketLock::Ticket& ticket) const {
+    return words_.lock(member).is_turn(ticket) && (!ticket.exclusive || words_.lock_of_all().is_empty());
+  }
+  Moves moves() const { return {words_.lock(me()).left(), words_.lock_of_all().state()}; }
+  std::vector<int> named_before(int member, const TicketLock::Ticket& ticket) const TUTTI_ENGINE_OWNED;
+  std::vector<int> sharing_all() const TUTTI_ENGINE_OWNED;
   void tell_name(int rank, const Elsewhere& asked) const TUTTI_ENGINE_OWNED;
   bool enter_as_guest(int rank, Elsewhere& asked) TUTTI_ENGINE_OWNED;
   bool try_to_enter(int rank, Elsewhere& asked) TUTTI_ENGINE_OWNED;
@@ -190,7 +210,8 @@ class DirectPath final : public CommonLock, private engine::Poller {
   int waiting_elsewhere_ TUTTI_OWNERS = 0;                     // of these, those whose turn it is not
   std::vector<TicketLock::Ticket> unused_ TUTTI_OWNERS;        // of those that came in as guests meanwhile
   bool looks_ TUTTI_OWNERS = false;                            // is asked in each pass of the engine, for both
-  uint64_t left_seen_ TUTTI_OWNERS = 0;                        // by those who have left the own lock, meanwhile
+  Moves seen_ TUTTI_OWNERS;                                    // of the own lock, meanwhile
+  bool shares_all_ TUTTI_OWNERS = false;
 };
 
 }  // namespace tutti::rma

@@ -172,6 +172,51 @@ void asks_whom_it_uses(bool allocated) {
   }
 }
 
+// Who exposes memory while another one has locked all is refused, and who locks all while it is exposed; where the memory
+// is shared by the ranks, for elsewhere a lock of all asks for nothing yet.
+void is_not_exposed_meanwhile() {
+  for (const bool exposed_first : {false, true}) {
+    const Window w(1, true);
+    OK(MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN));
+    MPI_Aint bytes;
+    int unit, *base = nullptr;
+    OK(MPI_Win_shared_query(w.win, 1 - std::min(me, 1), &bytes, &unit, &base));
+    MPI_Group all, other;
+    const int one = 1;
+    OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
+    OK(MPI_Group_incl(all, 1, &one, &other));
+    if (me < 2 && base) {
+      if (me == 0 && exposed_first) OK(MPI_Win_post(other, 0, w.win));
+      if (me == 1 && !exposed_first) OK(MPI_Win_lock_all(0, w.win));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (base && me == (exposed_first ? 1 : 0)) {
+      const int code = exposed_first ? MPI_Win_lock_all(0, w.win) : MPI_Win_post(other, 0, w.win);
+      CHECK_EQ(check::error_class(code), MPI_ERR_RMA_SYNC);
+      const std::string text = check::error_text(code), wanted = exposed_first
+                                                                     ? "rank 0 of the window has exposed its memory"
+                                                                     : "rank 1 holds a lock on this rank's memory";
+      if (text.find(wanted) == std::string::npos) check::fail(__FILE__, __LINE__, text);
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (me < 2 && base) {
+      if (me == 0 && exposed_first) OK(MPI_Win_wait(w.win));
+      if (me == 1 && exposed_first) {
+        MPI_Group target;
+        const int zero = 0;
+        OK(MPI_Group_incl(all, 1, &zero, &target));
+        OK(MPI_Win_start(target, 0, w.win));
+        OK(MPI_Win_complete(w.win));
+        OK(MPI_Group_free(&target));
+      }
+      if (me == 1 && !exposed_first) OK(MPI_Win_unlock_all(w.win));
+    }
+    OK(MPI_Group_free(&all));
+    OK(MPI_Group_free(&other));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -182,7 +227,10 @@ int main(int argc, char** argv) {
   for (const bool allocated : {false, true}) {
     if (lazy) asks_whom_it_uses(allocated);
     if (!lazy) in_every_order(allocated, 40);
+    // Until somebody wants a part alone the ranks of a node lock all as one: so it happens for the first time again.
+    for (int window = 0; !lazy && window < 10; ++window) in_every_order(allocated, 2);
     if (!lazy && size > 1) nobody_starves(allocated);
+    if (!lazy && allocated && size > 1) is_not_exposed_meanwhile();
     if (size > 1) waits_where_it_is_used(allocated, lazy);
   }
 }
