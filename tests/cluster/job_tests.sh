@@ -56,12 +56,14 @@ test_windows() {
   nothing_is_left
 }
 
-# Whom MPI_Win_lock_all asks, and when it waits.
+# Whom MPI_Win_lock_all asks, and when it waits; and how many messages synchronisation takes.
 test_lock_all() {
   nodes_up $nodes
   launch --host $all "$programs/program.rma.lock_all" lazy
   went_well
   launch --set rma.direct=off --host $all "$programs/program.rma.lock_all" lazy
+  went_well
+  launch --host $all "$programs/program.rma.touched"
   went_well
   nothing_is_left
 }

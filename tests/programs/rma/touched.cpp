@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What synchronisation of a window sends, counted in messages by MPI_T: MPI_Win_lock_all and MPI_Win_unlock_all,
+// MPI_Win_flush_all and MPI_Win_fence say something to those that an operation has gone to, and nothing to the others; and
+// nothing at all where the ranks share the window's memory. Rank 0 acts, the others serve. For runs in which nobody looks
+// on at windows (--check=strict, sanitizers), where MPI_Win_lock_all asks everybody.
+#include "check.hpp"
+
+namespace {
+
+int me, size;
+
+// Messages so far, by rank.
+class Messages {
+ public:
+  Messages() {
+    int level, index = -1, count = 0;
+    MPI_Comm comm = MPI_COMM_WORLD;
+    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
+    OK(MPI_T_pvar_session_create(&session_));
+    OK(MPI_T_pvar_get_index("messages.sent", MPI_T_PVAR_CLASS_COUNTER, &index));
+    OK(MPI_T_pvar_handle_alloc(session_, index, &comm, &sent_, &count));
+    CHECK_EQ(count, size);
+    OK(MPI_T_pvar_start(session_, sent_));
+  }
+  ~Messages() {
+    MPI_T_pvar_handle_free(session_, &sent_);
+    MPI_T_pvar_session_free(&session_);
+    MPI_T_finalize();
+  }
+  Messages(const Messages&) = delete;
+
+  // To each rank, by what `call` does.
+  template <class Call>
+  std::vector<long> by(Call&& call) const {
+    const std::vector<unsigned long> before = now();
+    call();
+    const std::vector<unsigned long> after = now();
+    std::vector<long> sent;
+    for (size_t r = 0; r < after.size(); ++r) sent.push_back(static_cast<long>(after[r] - before[r]));
+    return sent;
+  }
+
+ private:
+  std::vector<unsigned long> now() const {
+    std::vector<unsigned long> counts(static_cast<size_t>(size));
+    OK(MPI_T_pvar_read(session_, sent_, counts.data()));
+    return counts;
+  }
+
+  MPI_T_pvar_session session_ = MPI_T_PVAR_SESSION_NULL;
+  MPI_T_pvar_handle sent_ = MPI_T_PVAR_HANDLE_NULL;
+};
+
+class Window {
+ public:
+  explicit Window(bool allocated) : allocated_(allocated) {
+    void* base = &memory_;
+    if (allocated)
+      OK(MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    else
+      OK(MPI_Win_create(base, sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  }
+  ~Window() { MPI_Win_free(&win); }
+  Window(const Window&) = delete;
+  // Its part can be loaded and stored from here.
+  bool is_near(int rank) const {
+    if (!allocated_) return false;
+    MPI_Aint bytes;
+    int unit;
+    void* base = nullptr;
+    OK(MPI_Win_shared_query(win, rank, &bytes, &unit, &base));
+    return base != nullptr;
+  }
+  void put(int rank) const { OK(MPI_Put(&me, 1, MPI_INT, rank, 0, 1, MPI_INT, win)); }
+
+  MPI_Win win = MPI_WIN_NULL;
+
+ private:
+  const bool allocated_;
+  int memory_ = 0;
+};
+
+// Ranks 1 to `touched` get `messages` each, those behind none; and none does whose memory is near.
+void expect(const Window& w, const std::vector<long>& sent, int touched, long messages, const char* what) {
+  for (int r = 1; r < size; ++r)
+    CHECK_EQ_IN(sent[static_cast<size_t>(r)], r <= touched && !w.is_near(r) ? messages : 0L, "%s: rank %d, %d touched",
+                what, r, touched);
+}
+
+void by_locks(const Messages& messages, bool allocated) {
+  const Window w(allocated);
+  for (int touched = 0; touched < size; ++touched) {
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (me > 0) continue;
+    const auto put_to_each = [&] {
+      for (int r = 1; r <= touched; ++r) w.put(r);
+    };
+    expect(w, messages.by([&] { OK(MPI_Win_lock_all(0, w.win)); }), touched, 0, "MPI_Win_lock_all");
+    expect(w, messages.by(put_to_each), touched, 2, "the first puts, each behind its lock");
+    expect(w, messages.by([&] { OK(MPI_Win_flush_all(w.win)); }), touched, 1, "MPI_Win_flush_all");
+    expect(w, messages.by([&] { OK(MPI_Win_flush_all(w.win)); }), touched, 0, "MPI_Win_flush_all without operations");
+    expect(w, messages.by(put_to_each), touched, 1, "puts");
+    expect(w, messages.by([&] { OK(MPI_Win_unlock_all(w.win)); }), touched, 1, "MPI_Win_unlock_all");
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+// What a fence sends beside its barrier, which is known of one without operations.
+void by_fence(const Messages& messages, bool allocated) {
+  const Window w(allocated);
+  const auto fence = [&] { OK(MPI_Win_fence(0, w.win)); };
+  fence();
+  for (int touched = 0; touched < size; ++touched) {
+    std::vector<long> sent = messages.by(fence);
+    if (me == 0)
+      for (int r = 1; r <= touched; ++r) w.put(r);
+    const std::vector<long> behind_puts = messages.by(fence);
+    for (size_t r = 0; r < sent.size(); ++r) sent[r] = behind_puts[r] - sent[r];
+    if (me == 0) expect(w, sent, touched, 1, "MPI_Win_fence");
+  }
+  OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::Program mpi(&argc, &argv);
+  me = mpi.rank();
+  size = mpi.size();
+  const Messages messages;
+  for (const bool allocated : {false, true}) {
+    by_locks(messages, allocated);
+    by_fence(messages, allocated);
+  }
+}
