@@ -14,7 +14,7 @@ STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
 AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
         for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
 WINDOWS = ("put", "get", "accumulate", "get_accumulate")
-WORDS = ("fetch_and_op", "compare_and_swap", "put_lock", "put_fence", "put_groups")
+WORDS = ("fetch_and_op", "compare_and_swap", "put_lock", "put_lock_all", "put_fence", "put_groups")
 PARTS = ("parts.one_message", "parts.messages", "parts.partitions", "parts.range")
 MOVES = ("write", "read", "write_all", "read_all")
 GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
@@ -126,7 +126,7 @@ def quick_grid():
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [16 * KIB]), budget_ms=5),
         Block("windows", "2 ranks, a core each: operations on a window, and what completes them", 2,
-              cells_of(["allocated.put", "allocated.accumulate", "allocated.put_lock", "allocated.put_fence",
+              cells_of(["allocated.put", "allocated.accumulate", "allocated.put_lock", "allocated.put_lock_all", "allocated.put_fence",
                         "allocated.put_groups", "created.put"], [8]), budget_ms=5),
         *files(("shm",), [KIB], (4,), 4),
         Block("processes", "a process that spawns 2 others, until they have parted", 1, ["spawn/2"], pinned=False,

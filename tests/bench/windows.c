@@ -45,6 +45,11 @@ static int put_lock(MPI_Win window, char* here, int bytes) {
   if (error == MPI_SUCCESS) error = MPI_Put(here, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
   return error == MPI_SUCCESS ? MPI_Win_unlock(1, window) : error;
 }
+static int put_lock_all(MPI_Win window, char* here, int bytes) {
+  int error = MPI_Win_lock_all(0, window);
+  if (error == MPI_SUCCESS) error = MPI_Put(here, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
+  return error == MPI_SUCCESS ? MPI_Win_unlock_all(window) : error;
+}
 static int put_fence(MPI_Win window, char* here, int bytes) {
   int error = MPI_SUCCESS;
   if (world_rank == 0) error = MPI_Put(here, bytes, MPI_BYTE, 1, 0, bytes, MPI_BYTE, window);
@@ -88,7 +93,7 @@ static int calls_of(void* context, int calls) {
 static int run_window(const Measure* self, size_t bytes, Outcome* out) {
   const Way* way = self->detail;
   const MPI_Aint size = (MPI_Aint)(bytes < 8 ? 8 : bytes);
-  const int locks = way->call != put_lock && !way->both;
+  const int locks = way->call != put_lock && way->call != put_lock_all && !way->both;
   if (world_size != 2) return refuse(out, "needs 2 ranks");
   Access a = {.way = way, .bytes = (int)bytes, .here = room(2 * (size_t)size)};
   char *there = NULL, *memory = way->created ? room((size_t)size) : NULL;
@@ -104,7 +109,7 @@ static int run_window(const Measure* self, size_t bytes, Outcome* out) {
   if (error == MPI_SUCCESS) error = sample(calls_of, &a, &seconds);
   if (error == MPI_SUCCESS && locks) error = MPI_Win_unlock_all(a.window);
   if (error == MPI_SUCCESS) error = MPI_Barrier(MPI_COMM_WORLD);
-  const int puts = way->call == put || way->call == put_lock || way->both;
+  const int puts = way->call == put || way->call == put_lock || way->call == put_lock_all || way->both;
   for (size_t i = 0; world_rank == 1 && error == MPI_SUCCESS && puts && i < bytes && !out->failure[0]; ++i)
     if (there[i] != 7) refuse(out, "byte %zu arrived wrong", i);
   if (error == MPI_SUCCESS) error = MPI_Win_free(&a.window);
@@ -123,6 +128,7 @@ WAYS(get_accumulate, 0)
 WAYS(fetch_and_op, 0)
 WAYS(compare_and_swap, 0)
 WAYS(put_lock, 0)
+WAYS(put_lock_all, 0)
 WAYS(put_fence, 1)
 WAYS(put_groups, 1)
 #define ROWS(name)                                        \
@@ -131,6 +137,10 @@ WAYS(put_groups, 1)
   }
 
 const Measure kWindows[] = {
-    ROWS(put),      ROWS(get),       ROWS(accumulate), ROWS(get_accumulate), ROWS(fetch_and_op), ROWS(compare_and_swap),
-    ROWS(put_lock), ROWS(put_fence), ROWS(put_groups), {NULL, NULL, NULL},
+    ROWS(put),          ROWS(get),
+    ROWS(accumulate),   ROWS(get_accumulate),
+    ROWS(fetch_and_op), ROWS(compare_and_swap),
+    ROWS(put_lock),     ROWS(put_lock_all),
+    ROWS(put_fence),    ROWS(put_groups),
+    {NULL, NULL, NULL},
 };
