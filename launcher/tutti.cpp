@@ -17,6 +17,7 @@
 #include "launcher/node/limits.hpp"
 #include "launcher/profile_command.hpp"
 #include "launcher/run.hpp"
+#include "launcher/tune/tune.hpp"
 
 namespace {
 
@@ -36,6 +37,8 @@ constexpr const char* kHelp =
     "                                                 where the time of a job went, and what is slower\n"
     "       tutti plan COLLECTIVE --ranks N [options] what a collective call would do, step by step,\n"
     "                                                 and how long it takes by a model\n"
+    "       tutti tune [-o FILE] [--print]            which choices are faster on this machine than those\n"
+    "                                                 that are shipped, as settings\n"
     "       tutti report [-o FILE] [--job JOB] [-- command]\n"
     "                                                 what a report of a fault needs, without names\n"
     "       tutti version                             the version\n"
@@ -61,10 +64,11 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "doctor") return launcher::doctor_command(rest);
   if (word == "profile") return launcher::profile_command(rest);
   if (word == "plan") return launcher::plan_command(rest);
+  if (word == "tune") return launcher::tune_command(rest);
   if (word == "report") return launcher::report_command(rest);
   const bool version = word == "version" || word == "--version" || word == "-V";
-  constexpr std::string_view known[] = {"run",    "info",    "why",  "top",    "fortran", "jobs",
-                                        "doctor", "profile", "plan", "report", "help",    "version"};
+  constexpr std::string_view known[] = {"run",     "info", "why",  "top",    "fortran", "jobs",   "doctor",
+                                        "profile", "plan", "tune", "report", "help",    "version"};
   if (version || word == "help" || word == "--help" || word == "-h") {
     // Of these each has a text of its own.
     if (word == "help" && rest.size() == 1 && std::ranges::count(known, rest[0]) && rest[0] != "help" &&
@@ -80,8 +84,9 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   }
   const std::string meant = did_you_mean(word, known);
   say(Level::error, "there is no command 'tutti {}'{}", word,
-      meant.empty() ? "; there are run, info, why, top, fortran, jobs, doctor, profile, plan, report, help and version"
-                    : meant);
+      meant.empty()
+          ? "; there are run, info, why, top, fortran, jobs, doctor, profile, plan, tune, report, help and version"
+          : meant);
   return 2;
 }
 

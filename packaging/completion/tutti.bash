@@ -72,7 +72,7 @@ _tutti_plan() {
 _tutti() {
   local word=${COMP_WORDS[COMP_CWORD]}
   if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "run info why top jobs doctor profile plan report fortran version help" -- "$word"))
+    COMPREPLY=($(compgen -W "run info why top jobs doctor profile plan tune report fortran version help" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -84,6 +84,13 @@ _tutti() {
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
     profile) COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--compare -o --help" -- "$word")) ;;
     plan) _tutti_plan ;;
+    tune)
+      case ${COMP_WORDS[COMP_CWORD-1]} in
+        -o | --output) COMPREPLY=($(compgen -f -- "$word")) ;;
+        --rounds | --longest) ;;
+        *) COMPREPLY=($(compgen -W "-o --output --print --rounds --longest --help" -- "$word")) ;;
+      esac
+      ;;
     report) _tutti_report ;;
     fortran) COMPREPLY=($(compgen -W "--fc= --cc= --to= --system --help" -- "$word")) ;;
   esac

@@ -25,7 +25,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 DATA = ["launcher/data", "launcher/loop", "launcher/place", *LIFE]
 ASK = ["launcher/daemons", "launcher/node", "launcher/pmix", "launcher/words", *DATA]
 MAY_INCLUDE = {
-    "launcher": [*ASK, "launcher/ask", "launcher/family", "launcher/profile"],
+    "launcher": [*ASK, "launcher/ask", "launcher/family", "launcher/profile", "launcher/tune"],
     "launcher/loop": OS,
     "launcher/place": OS,
     "launcher/data": ["launcher/loop", "launcher/place", *OS],
@@ -37,6 +37,8 @@ MAY_INCLUDE = {
     "launcher/ask": ASK,
     # What profiles of ranks say together: of data alone.
     "launcher/profile": ["launcher/data", "profile", *LIFE],
+    # What jobs of its own, which it starts as a user does, say of settings.
+    "launcher/tune": ["launcher/ask", "launcher/place", *OS],
     # A program of its own, which has the library's plans.
     "launcher/plan": ["model", *PLANS],
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
