@@ -15,12 +15,19 @@ struct ProfileCulprit {
   int64_t time = 0;
 };
 
+// profile::FileUse.
+struct ProfileFileUse {
+  uint64_t pieces = 0, bytes = 0, unaligned = 0;
+  int64_t time = 0;
+};
+
 struct ProfileSite {
   std::string function, region;
   std::string module;   // the file that its address is in; empty: not known
   uint64_t offset = 0;  // in the file's own addresses
   std::string place;    // in the source; empty until somebody has looked it up, which does not travel
   uint64_t calls = 0, collectives = 0, bytes = 0;
+  ProfileFileUse file;
   int64_t time = 0;
   std::vector<int64_t> waited;  // by profile::Wait
   std::vector<ProfileCulprit> culprits;
@@ -34,6 +41,7 @@ struct ProfileCollective {
   int leader = -1;
   int64_t entered = 0, waits_from = 0, left = 0;
   int site = 0;  // in RankProfile::sites
+  int64_t at_file = 0;
 };
 
 struct ProfileSpan {
@@ -76,6 +84,8 @@ struct RankProfile {
   uint32_t every = 1;
   int open_site = -1;                                                // the call that it was in when it ended
   std::vector<uint64_t> sent, sent_bytes, received, received_bytes;  // by length, profile::Size
+  std::vector<ProfileFileUse> files;                                 // read, written, the rest
+  uint64_t file_unit = 0;                                            // bytes; 0: not known
   std::vector<ProfileSite> sites;
   std::vector<ProfileCollective> collectives;
   // While operations that do not block were under way, it was outside of MPI, and inside.

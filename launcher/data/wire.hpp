@@ -16,7 +16,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 16;
+inline constexpr int kWireVersion = 17;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -416,6 +416,13 @@ void fields(Archive& a, ProfileCulprit& v) {
   a(v.time);
 }
 template <class Archive>
+void fields(Archive& a, ProfileFileUse& v) {
+  a(v.pieces);
+  a(v.bytes);
+  a(v.unaligned);
+  a(v.time);
+}
+template <class Archive>
 void fields(Archive& a, ProfileSite& v) {
   a(v.function);
   a(v.region);
@@ -424,6 +431,7 @@ void fields(Archive& a, ProfileSite& v) {
   a(v.calls);
   a(v.collectives);
   a(v.bytes);
+  a(v.file);
   a(v.time);
   a(v.waited);
   a(v.culprits);
@@ -439,6 +447,7 @@ void fields(Archive& a, ProfileCollective& v) {
   a(v.waits_from);
   a(v.left);
   a(v.site);
+  a(v.at_file);
 }
 template <class Archive>
 void fields(Archive& a, ProfileSpan& v) {
@@ -493,6 +502,8 @@ void fields(Archive& a, RankProfile& v) {
   a(v.sent_bytes);
   a(v.received);
   a(v.received_bytes);
+  a(v.files);
+  a(v.file_unit);
   a(v.sites);
   a(v.collectives);
   a(v.overlapped);

@@ -74,6 +74,10 @@ std::vector<int64_t> batches_of(const profile::Site& site, const ProfileClock& c
   return out;
 }
 
+ProfileFileUse file_use_of(const profile::FileUse& use, const ProfileClock& clock) {
+  return {use.pieces, use.bytes, use.unaligned, clock.span(use.ticks)};
+}
+
 ProfileSite site_of(const Page& page, const profile::Site& site, const ProfileClock& clock) {
   ProfileSite out;
   out.function = flight::name_of_function(site.function);
@@ -83,6 +87,7 @@ ProfileSite site_of(const Page& page, const profile::Site& site, const ProfileCl
   out.calls = site.calls;
   out.collectives = site.collectives;
   out.bytes = site.bytes;
+  out.file = file_use_of(site.file, clock);
   out.time = clock.span(site.ticks);
   for (const uint64_t ticks : site.waited) out.waited.push_back(clock.span(ticks));
   for (const profile::Culprit& each : site.culprits)
@@ -109,6 +114,8 @@ RankProfile profile_of(const Page& page, const std::string& folder, ProfileReade
   out.every = page.every;
   add_sizes(page.sent, out.sent, out.sent_bytes);
   add_sizes(page.received, out.received, out.received_bytes);
+  for (const profile::FileUse& use : page.files) out.files.push_back(file_use_of(use, clock));
+  out.file_unit = page.file_unit;
   std::vector<int> number_of(profile::kSites, -1);
   const bool is_open = !out.ended && page.open_since != 0;
   for (size_t i = 0; i < profile::kSites; ++i) {
@@ -131,7 +138,8 @@ RankProfile profile_of(const Page& page, const std::string& folder, ProfileReade
   for (const profile::Collective& each : page.collectives) {
     if (each.serial == 0 || each.left == 0 || number_of[each.site] < 0) continue;
     out.collectives.push_back({each.context, each.serial, each.leader, clock.at(each.entered),
-                               clock.at(each.waits_from), clock.at(each.left), number_of[each.site]});
+                               clock.at(each.waits_from), clock.at(each.left), number_of[each.site],
+                               clock.span(each.at_file)});
   }
   out.timeline = read_timeline(folder, page, out.over, clock, number_of);
   return out;

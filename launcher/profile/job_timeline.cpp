@@ -107,7 +107,7 @@ class Assembly {
       if (last.entered < span->waits_to) continue;
       span->waits_to = last.entered;
       span->process = out_.ranks[last.rank].rank;
-      span->kind = static_cast<int>(kLateToCollective);
+      span->kind = static_cast<int>(meeting.waited_for_file() ? kAtFile : kLateToCollective);
     }
     out_.meetings.push_back(std::move(meeting));
   }

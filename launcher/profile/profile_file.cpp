@@ -39,6 +39,10 @@ class Writer {
       fmt::format_to(std::back_inserter(out_), "\t{}", static_cast<int64_t>(value));
   }
   template <class T>
+  void maybe(const T& value) {
+    (*this)(value);
+  }
+  template <class T>
   void rest(const std::vector<T>& list) {
     for (const T& each : list) (*this)(each);
   }
@@ -65,6 +69,11 @@ class Reader {
       value = static_cast<T>(number);
       good_ &= problem == std::errc() && end == field.data() + field.size() && static_cast<int64_t>(value) == number;
     }
+  }
+  // One that files of the same version may lack.
+  template <class T>
+  void maybe(T& value) {
+    if (!at_end_) (*this)(value);
   }
   template <class T>
   void rest(std::vector<T>& list) {
@@ -93,12 +102,17 @@ void site_line(Line& line, ProfileSite& v) {
   line(v.function), line(v.place), line(v.region), line(v.calls), line(v.collectives), line(v.bytes), line(v.time);
 }
 template <class Line>
+void file_line(Line& line, ProfileFileUse& v) {
+  line(v.pieces), line(v.bytes), line(v.unaligned), line(v.time);
+}
+template <class Line>
 void culprit_line(Line& line, ProfileCulprit& v) {
   line(v.kind), line(v.process), line(v.time);
 }
 template <class Line>
 void collective_line(Line& line, ProfileCollective& v) {
   line(v.site), line(v.leader), line(v.context), line(v.serial), line(v.entered), line(v.waits_from), line(v.left);
+  line.maybe(v.at_file);
 }
 
 template <class Line>
@@ -149,6 +163,10 @@ void add_site(std::string& out, ProfileSite& site) {
     Writer line(out, "site");
     site_line(line, site);
   }
+  if (site.file.pieces > 0) {
+    Writer line(out, "pieces");
+    file_line(line, site.file);
+  }
   Writer(out, "waited").rest(site.waited);
   Writer(out, "batches").rest(site.batches);
   Writer(out, "durations").rest(site.durations);
@@ -174,6 +192,11 @@ void add_rank(std::string& out, RankProfile rank) {
   }
   add_lengths(out, "sent", rank.sent, rank.sent_bytes);
   add_lengths(out, "received", rank.received, rank.received_bytes);
+  if (rank.file_unit > 0) {
+    Writer line(out, "unit");
+    line(rank.file_unit);
+  }
+  add_lines(out, "file", rank.files, file_line<Writer>);
   for (ProfileSite& site : rank.sites) add_site(out, site);
   add_lines(out, "collective", rank.collectives, collective_line<Writer>);
   add_timeline(out, rank.timeline);
@@ -181,6 +204,7 @@ void add_rank(std::string& out, RankProfile rank) {
 
 // A line that belongs to the latest site; whether it is one of those.
 bool take_site_line(Reader& line, ProfileSite& site) {
+  if (line.word() == "pieces") return file_line(line, site.file), true;
   if (line.word() == "waited") return line.rest(site.waited), true;
   if (line.word() == "batches") return line.rest(site.batches), true;
   if (line.word() == "durations") return line.rest(site.durations), true;
@@ -207,6 +231,10 @@ bool take(Reader& line, std::vector<RankProfile>& ranks) {
   RankProfile& rank = ranks.back();
   if (line.word() == "site") {
     site_line(line, rank.sites.emplace_back());
+  } else if (line.word() == "unit") {
+    line(rank.file_unit);
+  } else if (line.word() == "file") {
+    file_line(line, rank.files.emplace_back());
   } else if (line.word() == "sent") {
     return take_lengths(line, rank.sent, rank.sent_bytes);
   } else if (line.word() == "received") {

@@ -132,7 +132,8 @@ Meetings::Meetings(const std::vector<RankProfile>& ranks) {
       const int node = ranks[each.rank].node;
       if (!clocks.knows(node) && node != ranks[seen.front().rank].node) continue;
       meeting.entries.push_back({each.rank, each.call->site, clocks.to_first(node, each.call->entered),
-                                 clocks.to_first(node, each.call->waits_from), clocks.to_first(node, each.call->left)});
+                                 clocks.to_first(node, each.call->waits_from), clocks.to_first(node, each.call->left),
+                                 each.call->at_file});
     }
     if (meeting.entries.size() < 2) continue;
     std::ranges::sort(meeting.entries, {}, &Meeting::Entry::entered);

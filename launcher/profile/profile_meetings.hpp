@@ -36,10 +36,13 @@ struct Meeting {
     size_t rank;                        // among the profiles
     int site;                           // there
     int64_t entered, waits_from, left;  // by the first node's clock
+    int64_t at_file;                    // how long, since the rank's collective before
   };
   std::vector<Entry> entries;  // two at least, in the order in which they were entered
   const Entry& last() const { return entries.back(); }
   int64_t middle() const { return entries[(entries.size() - 1) / 2].entered; }
+  // The last one was so for it read or wrote, for itself or, as an aggregator, for others.
+  bool waited_for_file() const { return last().at_file * 2 > last().entered - middle(); }
   // What the rank of an entry waited for the last one.
   int64_t waited(const Entry& entry) const;
 };

@@ -17,9 +17,14 @@ namespace tutti::launcher {
 namespace {
 
 constexpr size_t kMostPlaces = 12;
-constexpr const char* kWhy[kWaitKinds] = {
-    "late sender",           "late receiver", "a lock that is held", "progress elsewhere", "up to the end of the job",
-    "asked again and again", "late to it"};
+constexpr const char* kWhy[kWaitKinds] = {"late sender",
+                                          "late receiver",
+                                          "a lock that is held",
+                                          "progress elsewhere",
+                                          "up to the end of the job",
+                                          "asked again and again",
+                                          "late to it",
+                                          "at a file"};
 
 double seconds(int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
@@ -94,14 +99,43 @@ std::string messages_text(const ProfileSums& sums) {
   return fmt::format("\nmessages sent: {}, {}: {}\n", all, bytes_text(static_cast<double>(bytes)), parts);
 }
 
-std::string files_text(const ProfileSums& sums) {
+// "by ranks 0 and 4", or how many they are.
+std::string ranks_text(const std::vector<int>& ranks, size_t all) {
+  if (ranks.size() == all) return all == 1 ? "" : ", by all ranks";
+  if (ranks.size() > 4) return fmt::format(", by {} of {} ranks", ranks.size(), all);
+  std::string out = ranks.size() == 1 ? ", by rank " : ", by ranks ";
+  for (size_t i = 0; i < ranks.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ", ranks[i]);
+  return out;
+}
+
+std::string file_use_text(const char* name, const FileSums& use, const ProfileSums& sums) {
+  if (use.pieces == 0) return "";
+  std::string out =
+      fmt::format("  {:<9} {} in {} pieces of {}, {:.3f} s{}", name, bytes_text(static_cast<double>(use.bytes)),
+                  use.pieces, bytes_text(static_cast<double>(use.bytes) / static_cast<double>(use.pieces)),
+                  seconds(use.time), ranks_text(use.ranks, sums.ranks.size()));
+  if (sums.file_unit > 0 && use.unaligned > 0)
+    out += fmt::format("; {:.0f} % begin or end within a block of {}",
+                       percent(static_cast<double>(use.unaligned), static_cast<double>(use.pieces)),
+                       bytes_text(static_cast<double>(sums.file_unit)));
+  return out + "\n";
+}
+
+std::string files_text(const ProfileSums& sums, int64_t whole) {
   uint64_t calls = 0, bytes = 0;
-  int64_t time = 0;
+  int64_t time = 0, waited = 0;
   for (const PlaceSums& place : sums.places)
     if (place.function.starts_with("MPI_File_")) calls += place.calls, bytes += place.bytes, time += place.time;
   if (calls == 0) return "";
-  return fmt::format("files: {} in {} calls, which took {:.3f} s\n", bytes_text(static_cast<double>(bytes)), calls,
-                     seconds(time));
+  std::string out = fmt::format("files: {} in {} calls, which took {:.3f} s\n", bytes_text(static_cast<double>(bytes)),
+                                calls, seconds(time));
+  out += file_use_text("read", sums.read, sums) + file_use_text("written", sums.written, sums);
+  for (const RankSums& rank : sums.ranks) waited += rank.for_files;
+  if (waited * 1000 < whole || waited == 0) return out;
+  const auto longest = std::ranges::max_element(sums.ranks, {}, &RankSums::for_files);
+  return out + fmt::format("  waited    {:.3f} s for ranks that were at a file, of which rank {} {:.3f} s\n",
+                           seconds(waited), longest->rank, seconds(longest->for_files));
 }
 
 // What was hidden behind computing of operations that do not block, and what could have been at most: no more than there
@@ -128,6 +162,18 @@ int64_t median_computing(std::vector<RankSums> ranks) {
 
 }  // namespace
 
+namespace {
+
+// Of how many collectives somebody can be the last one: of all, or of those that waited for somebody at a file.
+uint64_t compared_as(const PlaceSums& place, size_t kind) {
+  if (kind != kAtFile) return place.compared;
+  uint64_t all = 0;
+  for (const auto& [rank, times] : place.at_file.last) all += times;
+  return all;
+}
+
+}  // namespace
+
 std::string wait_kind_text(size_t kind) {
   return kind < kWaitKinds ? kWhy[kind] : "";
 }
@@ -137,12 +183,13 @@ std::string place_reason(const PlaceSums& place, int64_t whole) {
   if (*longest <= 0 || place.all_waited() * 50 < place.time || place.all_waited() * 1000 < whole) return "";
   const auto kind = static_cast<size_t>(longest - place.waited);
   std::string text = kWhy[kind];
-  if (kind == kLateToCollective) {
-    const auto [rank, times] = most(place.last);
+  if (kind == kLateToCollective || kind == kAtFile) {
+    const Latecomers& latecomers = place.latecomers(kind);
+    const auto [rank, times] = most(latecomers.last);
     if (rank < 0) return text;
     return fmt::format("{}: rank {} is last in {:.0f} %, by {}", text, rank,
-                       percent(static_cast<double>(times), static_cast<double>(place.compared)),
-                       span_text(static_cast<double>(place.late_by.at(rank)) / static_cast<double>(times)));
+                       percent(static_cast<double>(times), static_cast<double>(compared_as(place, kind))),
+                       span_text(static_cast<double>(latecomers.late_by.at(rank)) / static_cast<double>(times)));
   }
   const auto [rank, time] = most(place.blamed[kind]);
   if (rank < 0) return text;
@@ -150,21 +197,67 @@ std::string place_reason(const PlaceSums& place, int64_t whole) {
                      std::min(100.0, percent(static_cast<double>(time), static_cast<double>(*longest))));
 }
 
+namespace {
+
+// Pieces of fewer bytes cost more to ask for than to move.
+constexpr uint64_t kSmallPiece = 16 << 10;
+
+// What would make the pieces of a place larger; nothing where nothing is known that would.
+std::string advice_for_pieces(const std::string& function) {
+  for (const std::string_view alone : {"MPI_File_read", "MPI_File_write", "MPI_File_read_at", "MPI_File_write_at"})
+    if (function == alone) return fmt::format("{}_all brings those of all ranks together", function);
+  if (function.ends_with("_all"))
+    return "with the hint collective_buffering=true a few ranks bring those of all together";
+  return "";
+}
+
+// Of the place that was longest at files, if that is a twentieth of all, and more than `least`.
+std::string file_hint(const ProfileSums& sums, int64_t whole, int64_t least) {
+  if (sums.places.empty()) return "";
+  const PlaceSums& place =
+      *std::ranges::max_element(sums.places, {}, [](const PlaceSums& each) { return each.file.time; });
+  const FileSums& file = place.file;
+  if (file.time * 20 < whole || file.time <= least || file.bytes == 0) return "";
+  const uint64_t mean = file.bytes / file.pieces;
+  const std::string what =
+      fmt::format("{} at {} moves pieces of {}", place.function, place.place, bytes_text(static_cast<double>(mean)));
+  const std::string advice = mean < kSmallPiece ? advice_for_pieces(place.function) : "";
+  if (!advice.empty()) return fmt::format("{}: {}", what, advice);
+  if (file.unaligned * 2 > file.pieces && mean < 16 * sums.file_unit)
+    return fmt::format("{}, of which {:.0f} % begin or end within a block of {}", what,
+                       percent(static_cast<double>(file.unaligned), static_cast<double>(file.pieces)),
+                       bytes_text(static_cast<double>(sums.file_unit)));
+  return "";
+}
+
+}  // namespace
+
 std::string profile_hint(const ProfileSums& sums) {
   int64_t whole = 0;
   for (const RankSums& rank : sums.ranks) whole += rank.whole;
   const PlaceSums* worst = nullptr;
   for (const PlaceSums& place : sums.places)
     if (!worst || place.all_waited() > worst->all_waited()) worst = &place;
+  if (std::string hint = file_hint(sums, whole, worst ? worst->all_waited() : 0); !hint.empty()) return hint;
   if (!worst || worst->all_waited() * 20 < whole) return "";  // less than a twentieth of all
   const auto* const longest = std::ranges::max_element(worst->waited);
   const auto kind = static_cast<size_t>(longest - worst->waited);
-  const int rank = kind == kLateToCollective ? most(worst->last).first : most(worst->blamed[kind]).first;
+  const bool of_collective = kind == kLateToCollective || kind == kAtFile;
+  const Latecomers& latecomers = worst->latecomers(kind);
+  const int rank = of_collective ? most(latecomers.last).first : most(worst->blamed[kind]).first;
   if (rank < 0) return "";
   std::string text;
-  if (kind == kLateToCollective)
+  // An imbalance that moves: nobody is to blame, and it is not one rank that has too much.
+  if (kind == kLateToCollective && latecomers.last.at(rank) * 2 < worst->compared && latecomers.last.size() > 1)
+    return fmt::format("who comes last to the calls of {} at {} changes (most often rank {}, {:.0f} %)",
+                       worst->function, worst->place, rank,
+                       percent(static_cast<double>(latecomers.last.at(rank)), static_cast<double>(worst->compared)));
+  if (kind == kAtFile)
+    return fmt::format("rank {} is at a file while others wait for it in {} at {}", rank, worst->function,
+                       worst->place);
+  if (of_collective)
     text = fmt::format("rank {} comes last to {:.0f} % of the calls of {} at {}", rank,
-                       percent(static_cast<double>(worst->last.at(rank)), static_cast<double>(worst->compared)),
+                       percent(static_cast<double>(latecomers.last.at(rank)), static_cast<double>(worst->compared)),
                        worst->function, worst->place);
   else
     text = fmt::format("{} at {} waits for rank {} ({})", worst->function, worst->place, rank, kWhy[kind]);
@@ -206,7 +299,7 @@ std::string profile_page(const std::vector<RankProfile>& ranks) {
   out += spread(sums.ranks, "  waiting", [](const RankSums& r) { return r.waiting; }, whole);
   out += places_text(sums, whole);
   out += messages_text(sums);
-  out += files_text(sums);
+  out += files_text(sums, whole);
   out += overlap_text(sums, whole);
   if (sums.clock_error >= 0)
     out += fmt::format("clocks of the nodes are compared to {}\n", span_text(static_cast<double>(sums.clock_error)));

@@ -20,9 +20,14 @@ PlaceName name_of(const ProfileSite& site) {
 
 // What the ranks waited at their sites for others that came late, of the calls that are compared; and for how many.
 struct LateWaits {
-  int64_t time = 0;
+  int64_t time = 0, for_files = 0;
   uint64_t compared = 0;
 };
+
+void add_use(FileSums& to, const ProfileFileUse& use, int rank) {
+  to.pieces += use.pieces, to.bytes += use.bytes, to.unaligned += use.unaligned, to.time += use.time;
+  if (use.pieces > 0) to.ranks.push_back(rank);
+}
 
 class Sums {
  public:
@@ -51,18 +56,20 @@ class Sums {
   }
 
   void compare(const Meeting& meeting) {
+    const bool for_file = meeting.waited_for_file();
     std::set<PlaceSums*> met;
     for (const Meeting::Entry& each : meeting.entries) {
       LateWaits& waits = late_[each.rank][static_cast<size_t>(each.site)];
-      waits.time += meeting.waited(each);
+      (for_file ? waits.for_files : waits.time) += meeting.waited(each);
       ++waits.compared;
       met.insert(&place_of(ranks_[each.rank].sites[static_cast<size_t>(each.site)]));
     }
     const Meeting::Entry& last = meeting.last();
     for (PlaceSums* place : met) {
       ++place->compared;
-      ++place->last[ranks_[last.rank].rank];
-      place->late_by[ranks_[last.rank].rank] += last.entered - meeting.middle();
+      Latecomers& latecomers = for_file ? place->at_file : place->late;
+      ++latecomers.last[ranks_[last.rank].rank];
+      latecomers.late_by[ranks_[last.rank].rank] += last.entered - meeting.middle();
     }
   }
 
@@ -77,12 +84,16 @@ class Sums {
     out.lost_sites += rank.lost_sites;
     add(out.sent, rank.sent), add(out.sent_bytes, rank.sent_bytes);
     add(out.received, rank.received), add(out.received_bytes, rank.received_bytes);
+    if (rank.files.size() >= 2)
+      add_use(out.read, rank.files[0], rank.rank), add_use(out.written, rank.files[1], rank.rank);
+    out.file_unit = std::max(out.file_unit, rank.file_unit);
     for (size_t s = 0; s < rank.sites.size(); ++s) {
       const ProfileSite& site = rank.sites[s];
       PlaceSums& place = place_of(site);
       place.calls += site.calls;
       place.bytes += site.bytes;
       place.time += site.time;
+      add_use(place.file, site.file, rank.rank);
       mine.in_mpi += site.time;
       int64_t waited = 0;
       for (size_t k = 0; k < std::min(site.waited.size(), kLateToCollective); ++k) {
@@ -92,18 +103,23 @@ class Sums {
       for (const ProfileCulprit& each : site.culprits)
         if (each.kind >= 0 && each.kind < static_cast<int>(kLateToCollective))
           place.blamed[each.kind][each.process] += each.time;
-      waited += add_late(late_[r][s], site, site.time - waited, place);
+      const LateWaits& late = late_[r][s];
+      waited += add_late(late.time, late.compared, site, site.time - waited, place.waited[kLateToCollective]);
+      const int64_t for_files =
+          add_late(late.for_files, late.compared, site, site.time - waited, place.waited[kAtFile]);
+      mine.for_files += for_files;
+      waited += for_files;
       mine.waiting += std::min(waited, site.time);
     }
   }
 
   // Some of its collectives were compared: of the others as much is assumed.
-  static int64_t add_late(const LateWaits& waits, const ProfileSite& site, int64_t most, PlaceSums& place) {
-    if (waits.compared == 0) return 0;
-    const double each = static_cast<double>(waits.time) / static_cast<double>(waits.compared);
-    const auto calls = static_cast<double>(std::max(site.collectives, waits.compared));
+  static int64_t add_late(int64_t waited, uint64_t compared, const ProfileSite& site, int64_t most, int64_t& sum) {
+    if (compared == 0) return 0;
+    const double each = static_cast<double>(waited) / static_cast<double>(compared);
+    const auto calls = static_cast<double>(std::max(site.collectives, compared));
     const int64_t time = std::clamp<int64_t>(static_cast<int64_t>(each * calls), 0, std::max<int64_t>(0, most));
-    place.waited[kLateToCollective] += time;
+    sum += time;
     return time;
   }
 

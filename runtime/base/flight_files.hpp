@@ -30,10 +30,25 @@ inline constexpr size_t kMemoryBytes = kFileRecordAt + sizeof(FileRecord);
 // ---- writing
 
 int file_opened(std::string_view name);  // its place
-// While it lives, its thread is in a call for the file. One line of memory, and no clock.
+
+// The profile hears of each such call when it is over, from the thread that was in it, which may hold locks of the file. Of
+// `unit` bytes the file system has a block, or a stripe; 0: it was not asked.
+using FileListener = void (*)(const FileCall& call, int64_t unit, uint64_t begun, uint64_t now);
+void set_file_listener(FileListener listener);  // once, before a file is opened
+namespace inside {
+// Relaxed: it is a function's address, which says nothing of other memory.
+extern std::atomic<FileListener> file_listener;
+}  // namespace inside
+inline bool files_are_heard() {
+  return inside::file_listener.load(std::memory_order_relaxed) != nullptr;
+}
+
+// While it lives, its thread is in a call for the file; or, where it does nothing, waits for another thread of the process
+// that is. One line of memory, and no clock unless somebody hears of it.
 class AtFile {
  public:
-  AtFile(int file, FileDoes does, int64_t offset, int64_t bytes) : place_(place()) {
+  AtFile(int file, FileDoes does, int64_t offset, int64_t bytes, int64_t unit = 0)
+      : call_{offset, bytes, file, does}, unit_(unit), place_(place()), begun_(files_are_heard() ? clock_now() : 0) {
     if (!place_) return;
     set(place_->offset, offset);
     set(place_->bytes, bytes);
@@ -42,12 +57,18 @@ class AtFile {
   }
   ~AtFile() {
     if (place_) set(place_->does, FileDoes::nothing);
+    if (begun_ != 0) [[unlikely]]
+      tell();
   }
   AtFile(const AtFile&) = delete;
 
  private:
   static FileCall* place();  // nullptr: there is no record
+  [[gnu::cold]] void tell() const;
+  const FileCall call_;
+  const int64_t unit_;
   FileCall* const place_;
+  const uint64_t begun_;
 };
 
 // ---- reading

@@ -103,7 +103,7 @@ bool goes_in_parts(const Access& access, bool writes) {
 }  // namespace
 
 Transferred FileBytes::read(int64_t offset, std::byte* into, int64_t bytes) {
-  const flight::AtFile here(place_, flight::FileDoes::reads, offset, bytes);
+  const flight::AtFile here(place_, flight::FileDoes::reads, offset, bytes, heard_unit());
   int error;
   const int64_t done =
       all_of(bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); }, error);
@@ -111,7 +111,7 @@ Transferred FileBytes::read(int64_t offset, std::byte* into, int64_t bytes) {
 }
 
 Transferred FileBytes::write(int64_t offset, const std::byte* from, int64_t bytes) {
-  const flight::AtFile here(place_, flight::FileDoes::writes, offset, bytes);
+  const flight::AtFile here(place_, flight::FileDoes::writes, offset, bytes, heard_unit());
   int error;
   const int64_t done =
       all_of(bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); }, error);
@@ -217,7 +217,7 @@ Transferred FileBytes::move_parts(int64_t offset, const Payload& memory, int64_t
       return ++count < Storage::kMostParts;
     });
     const flight::AtFile here(place_, writes ? flight::FileDoes::writes : flight::FileDoes::reads, offset + all.bytes,
-                              together);
+                              together, heard_unit());
     const std::span<const iovec> these(parts, count);
     Moved now = writes ? storage_->write(offset + all.bytes, these) : storage_->read(offset + all.bytes, these);
     if (now.error == EINTR) continue;

@@ -63,6 +63,11 @@ class FileBytes {
     std::call_once(identified_, [this] { identity_ = storage_->identity(); });
     return identity_;
   }
+  // What the file system moves in one piece: a stripe, or a block.
+  int64_t unit() {
+    std::call_once(measured_, [this] { unit_ = stripes().bytes > 0 ? stripes().bytes : block_size(); });
+    return unit_;
+  }
   void mark_open(int rank) { storage_->mark_open(rank); }
   const std::string& name() const { return name_; }
 
@@ -72,14 +77,16 @@ class FileBytes {
   Transferred move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes);
   Transferred read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes);
   Transferred write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes);
+  int64_t heard_unit() { return flight::files_are_heard() ? unit() : 0; }
   Transferred with_lock(const Access& access, bool shared, const std::function<Transferred()>& move);
 
   const std::string name_;
   const std::unique_ptr<Storage> storage_;
   const int place_;  // in the flight record
-  std::once_flag asked_, identified_;
+  std::once_flag asked_, identified_, measured_;
   Stripes stripes_;
   Identity identity_;
+  int64_t unit_ = 0;
   Mutex atomic_;  // threads of this process share the storage's locks
 };
 

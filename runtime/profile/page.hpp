@@ -15,7 +15,7 @@
 
 namespace tutti::profile {
 
-inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'p', 'r', '2'};
+inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'p', 'r', '3'};
 inline constexpr uint32_t kSites = 1024, kCalls = 2048, kModules = 64, kRegions = 64, kCulprits = 4, kSizes = 44;
 // Of a site's calls: batches of as many in a row, and by length.
 inline constexpr uint32_t kBatches = 16, kDurations = 32;
@@ -40,6 +40,13 @@ struct Culprit {
   uint64_t ticks = 0;
 };
 
+// What was done with files by calls of the operating system.
+struct FileUse {
+  uint64_t pieces = 0, bytes = 0, ticks = 0;
+  uint64_t unaligned = 0;  // pieces that begin or end within what the file system moves at once
+};
+inline constexpr uint32_t kFileUses = 3;  // read, written, and what moves nothing: locks, to make longer, to close
+
 // A place in the program that calls a function, in a region.
 struct Site {
   uint64_t caller = 0;  // 0: free
@@ -50,7 +57,8 @@ struct Site {
   uint32_t collectives = 0;  // calls of collectives that ended here
   uint64_t calls = 0, ticks = 0;
   uint64_t shortest = ~uint64_t{0};  // of the calls
-  uint64_t bytes = 0;                // of files
+  uint64_t bytes = 0;                // of files, that the calls have asked for
+  FileUse file;                      // in the calls, by their own thread
   uint64_t waited[kWaits] = {};
   Culprit culprits[kCulprits];
   // Ticks of batches of `per_batch` calls each, the first ones first: how much the mean of calls changes while the program
@@ -72,6 +80,7 @@ struct Collective {
   uint64_t waits_from = 0, left = 0;
   uint32_t site = 0;  // of the call that waited
   uint32_t unused = 0;
+  uint64_t at_file = 0;  // ticks that its thread was at files between the collective before and this one
 };
 
 // By the length of messages: [0] of none, [i] of less than 2^i bytes.
@@ -100,6 +109,8 @@ struct Page {
   uint64_t overlapped = 0, exposed = 0;
   uint64_t lost_sites = 0;  // calls at places that have none of their own
   Size sent[kSizes], received[kSizes];
+  FileUse files[kFileUses];  // by all threads
+  uint64_t file_unit = 0;    // the largest one, in bytes
   char modules[kModules][256] = {};
   char regions[kRegions][48] = {};  // [0]: none
   Site sites[kSites];               // the last one is that of all that find no place

@@ -15,6 +15,7 @@
 
 #include "base/cpu.hpp"
 #include "base/flight.hpp"
+#include "base/flight_files.hpp"
 #include "base/mutex.hpp"
 #include "functions.hpp"
 #include "life/sinks.hpp"
@@ -41,6 +42,7 @@ Kind kind_of(std::string_view name) {
     if (name.starts_with(waits)) return Kind::window;
   if (name.starts_with("MPI_Probe") || name.starts_with("MPI_Mprobe")) return Kind::probe;
   if (name.starts_with("MPI_File_read") || name.starts_with("MPI_File_write")) return Kind::file;
+  if (name.starts_with("MPI_File_iread") || name.starts_with("MPI_File_iwrite")) return Kind::file;
   return Kind::other;
 }
 
@@ -58,6 +60,7 @@ struct CallNow {
   uint64_t from = 0;                     // up to when its time is known to be waiting, moving or work
   uint64_t matched = 0, matched_at = 0;  // the latest receive whose message came in this call
   uint32_t count = 0, collectives = 0, latest_collective = 0;
+  FileUse file;
   bool in_collective = false;
   bool waits = false;  // has waited for long, and, if that is known, for this process
   int32_t process = -1;
@@ -71,6 +74,7 @@ struct Regions {
 thread_local CallNow call_now;
 thread_local Regions regions;
 thread_local Asking asking;
+thread_local uint64_t at_file_ticks;  // since the latest collective of this thread began
 
 // By the engine's owner; another thread may begin again meanwhile, and drop some of it.
 void count(Size (&sizes)[kSizes], int64_t bytes) {
@@ -103,6 +107,7 @@ class Profiler final : public life::Sink {
 
   void over(const flight::CallRecord& call, uint64_t now);
   void waits(const flight::CallRecord& call, int32_t process);
+  void at_file(const flight::FileCall& call, int64_t unit, uint64_t ticks);
 
   uint8_t region_named(std::string_view name);
   void count_calls(bool on) { counts_.store(on, std::memory_order_relaxed); }
@@ -151,11 +156,16 @@ CallNow* Profiler::now_in_call() {
     now.from = call->stamp;
     now.count = now.collectives = 0;
     now.matched = 0;
+    now.file = {};
     now.in_collective = now.waits = false;
     now.process = -1;
     now.latest = {-1, Wait::late_sender, 0};
   }
   return &now;
+}
+
+void add(FileUse& to, const FileUse& use) {
+  to.pieces += use.pieces, to.bytes += use.bytes, to.ticks += use.ticks, to.unaligned += use.unaligned;
 }
 
 // Up to `until`.
@@ -286,11 +296,13 @@ void Profiler::thin_out() {
 void Profiler::begin_collective(const Event& event, uint64_t now) {
   overlap_.begins();
   if (CallNow* const call = now_in_call()) call->in_collective = true;
+  const uint64_t at_file = std::exchange(at_file_ticks, 0);
   if (event.serial % page_.every != 0 || event.process < 0) return;
   const Lock lock(mutex_);
   Collective* const made = find(event, true);
   if (!made) return;
-  *made = {.context = event.context, .serial = event.serial, .leader = event.process, .entered = now};
+  *made = {
+      .context = event.context, .serial = event.serial, .leader = event.process, .entered = now, .at_file = at_file};
   ++page_.collectives_kept;
 }
 
@@ -340,6 +352,7 @@ void Profiler::over(const flight::CallRecord& call, uint64_t now) {
   Span span{.begun = call.stamp, .over = std::max(now, call.stamp), .site = static_cast<uint16_t>(at)};
   if (has_events) {
     site.collectives += mine.collectives;
+    add(site.file, mine.file);
     for (uint32_t i = 0; i < mine.count; ++i) {
       const Waited& each = mine.waited[i];
       site.waited[static_cast<size_t>(each.kind)] += each.ticks;
@@ -353,6 +366,22 @@ void Profiler::over(const flight::CallRecord& call, uint64_t now) {
   if (!recorder_) return;
   const bool collective = has_events && (mine.in_collective || mine.collectives > 0);
   recorder_->add_call(span, kind == Kind::file ? Doing::in_files : collective ? Doing::in_collectives : Doing::moving);
+}
+
+// Any thread: those of the pool are in no call.
+void Profiler::at_file(const flight::FileCall& call, int64_t unit, uint64_t ticks) {
+  at_file_ticks += ticks;
+  if (call.does == flight::FileDoes::nothing || !counts_.load(std::memory_order_relaxed)) return;
+  const bool reads = call.does == flight::FileDoes::reads, writes = call.does == flight::FileDoes::writes;
+  FileUse use{.pieces = 1, .ticks = ticks};
+  if (reads || writes) {
+    use.bytes = static_cast<uint64_t>(call.bytes);
+    use.unaligned = unit > 0 && (call.offset % unit != 0 || (call.offset + call.bytes) % unit != 0);
+  }
+  if (CallNow* const now = now_in_call()) add(now->file, use);
+  const Lock lock(mutex_);
+  page_.file_unit = std::max(page_.file_unit, static_cast<uint64_t>(std::max<int64_t>(unit, 0)));
+  add(page_.files[reads ? 0 : writes ? 1 : 2], use);
 }
 
 // A call that no message of the program ends: whatever it takes beyond its quickest one is for another rank. Who, is known of
@@ -412,6 +441,7 @@ void Profiler::start_again() {
   for (Collective& each : page_.collectives) each = {};
   page_.collectives_kept = 0;
   flight::set(page_.overlapped, 0), flight::set(page_.exposed, 0);
+  for (FileUse& use : page_.files) use = {};
   page_.begun = cpu::ticks();
   page_.begun_nanoseconds = flight::nanoseconds();
   if (recorder_) recorder_->start_again(page_.begun);
@@ -422,6 +452,10 @@ void over(const flight::CallRecord& call, uint64_t now) {
 }
 void waits(const flight::CallRecord& call, int32_t process) {
   if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->waits(call, process);
+}
+void at_file(const flight::FileCall& call, int64_t unit, uint64_t begun, uint64_t now) {
+  if (Profiler* const mine = profiler.load(std::memory_order_acquire))
+    mine->at_file(call, unit, now > begun ? now - begun : 0);
 }
 
 }  // namespace
@@ -455,6 +489,7 @@ Error begin(const Job& job) {
   auto* const made = new Profiler(page, job, timeline);
   profiler.store(made, std::memory_order_release);
   flight::set_profile({over, waits});
+  flight::set_file_listener(at_file);
   made->begin();
   return {};
 }

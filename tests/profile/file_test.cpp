@@ -48,8 +48,18 @@ RankProfile full_rank() {
   rank.sites[0].waited = {1, 2, 3, 4, 5};
   rank.sites[0].culprits = {{-1, 2, 77}};
   rank.sites[0].durations = {0, 0, 9};
-  rank.collectives = {
-      {.context = ~uint64_t{5}, .serial = 9, .leader = 0, .entered = 5, .waits_from = 6, .left = 7, .site = 0}};
+  rank.sites[0].file = {.pieces = 5, .bytes = 50, .unaligned = 4, .time = 7};
+  rank.files = {
+      {}, {.pieces = 5, .bytes = 50, .unaligned = 4, .time = 7}, {.pieces = 1, .bytes = 0, .unaligned = 0, .time = 2}};
+  rank.file_unit = 4096;
+  rank.collectives = {{.context = ~uint64_t{5},
+                       .serial = 9,
+                       .leader = 0,
+                       .entered = 5,
+                       .waits_from = 6,
+                       .left = 7,
+                       .site = 0,
+                       .at_file = 4}};
   return rank;
 }
 
@@ -65,6 +75,20 @@ TEST(ProfileFile, SaysAgainWhatWasWritten) {
   EXPECT_EQ(site.region, "solve it");
   EXPECT_EQ(site.culprits.at(0).process, -1);
   EXPECT_EQ(read->at(0).collectives.at(0).context, ~uint64_t{5});
+  EXPECT_EQ(read->at(0).collectives.at(0).at_file, 4);
+  EXPECT_EQ(read->at(0).files.at(1).unaligned, 4U);
+  EXPECT_EQ(site.file.bytes, 50U);
+}
+
+TEST(ProfileFile, ReadsOnesOfBeforeFilesWereTold) {
+  std::string text;
+  for (const char* line : {"tutti-profile\t1\n", "rank\t0\t1\t0\tsolver\t1\t0\t9\t1\t-1\t0\t0\t0\n",
+                           "site\tMPI_Barrier\ta.c:1\t\t1\t1\t0\t5\n", "collective\t0\t0\t4\t1\t1\t2\t3\n"})
+    text += line;
+  const Result<JobProfile> read = profile_of_lines(text);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->at(0).collectives.at(0).left, 3);
+  EXPECT_EQ(read->at(0).collectives.at(0).at_file, 0);
 }
 
 TEST(ProfileFile, PassesOverWhatALaterOneAdds) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the page of mpirun --profile says of the programs of profiled.c. Times are made by sleeping for long, and judged by
 their ratios, since the machine may be busy; lines are looked up by the marks behind them.
-usage: pages.py MPIRUN PROGRAM WRAPPER TEST"""
+usage: pages.py MPIRUN PROGRAM WRAPPER SLOW_FILE TEST"""
 import os
 import pathlib
 import re
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-MPIRUN, PROGRAM, WRAPPER = sys.argv[1:4]
+MPIRUN, PROGRAM, WRAPPER, SLOW_FILE = sys.argv[1:5]
 SOURCE = pathlib.Path(__file__).with_name("profiled.c").read_text().splitlines()
 
 
@@ -70,6 +70,42 @@ def slow_rank():
     _, who, *_ = spread(page, "waiting")
     assert who == 3, "the slow rank waits least"
     assert len(page.splitlines()) <= 40, "it fits a screen"
+
+
+def moving():
+    _, page = run("moving")
+    *_, why = row(page, "MPI_Allreduce", place("moving"))
+    assert int(re.match(r"late to it: rank \d+ is last in (\d+) %", why)[1]) < 50, why
+    assert re.search(r"hint: who comes last to the calls of MPI_Allreduce at \S*" + re.escape(place("moving")) +
+                     r".* changes \(most often rank \d+, [1-4]?\d %\)", page), "hint"
+
+
+def on_files(what, ranks, milliseconds):
+    with tempfile.TemporaryDirectory() as folder:
+        options = ("--profile", "-x", f"SLOW_FILE={milliseconds}")
+        return run(what, f"{folder}/file", ranks=ranks, options=options, wrapper=SLOW_FILE)[1]
+
+
+def two_phases():
+    """The others wait for the aggregator, whose file is slow."""
+    page = on_files("two_phases", 3, 20)
+    _, _, calls, seconds, waiting, why = row(page, "MPI_File_write_all", place("two_phases"))
+    assert calls == 60 and waiting > 0.5 * seconds > 0.5, (seconds, waiting)
+    assert re.match(r"at a file: rank 0 is last in (9\d|100) %, by [\d.]+ ms", why), why
+    assert re.search(r"^files: 234 KiB in \d+ calls", page, re.M), "3 ranks of 20 times 4,000 bytes"
+    written = re.search(r"^  written   234 KiB in 20 pieces of 11\.7 KiB, ([\d.]+) s, by rank 0; (\d+) % begin or end within",
+                        page, re.M)
+    assert written and float(written[1]) > 0.4 and int(written[2]) == 100
+    assert re.search(r"^  waited    [\d.]+ s for ranks that were at a file, of which rank [12] ", page, re.M)
+    assert "hint: rank 0 is at a file while others wait for it in MPI_File_write_all at" in page
+
+
+def small_pieces():
+    page = on_files("small_pieces", 2, 5)
+    _, _, calls, seconds, waiting, _ = row(page, "MPI_File_write_at", place("small_pieces"))
+    assert calls == 200 and seconds > 1 and waiting < 0.1 * seconds, (seconds, waiting)
+    assert re.search(r"^  written   7\.8 KiB in 200 pieces of 40 B, [\d.]+ s, by all ranks; (99|100) % begin", page, re.M)
+    assert re.search(r"hint: MPI_File_write_at at .* moves pieces of 40 B: MPI_File_write_at_all brings", page)
 
 
 def late_sender():
@@ -136,12 +172,12 @@ def sums():
 
 
 def many_calls():
-    """No more memory than after few. PROFILED_CALLS=2500000 makes ten million of them."""
+    """No more memory after ten million calls than after few."""
     few = re.search(r"resident (\d+) KiB", run("many_calls", "1000", ranks=2)[0])
-    out, page = run("many_calls", os.environ.get("PROFILED_CALLS", "200000"), ranks=2)
+    out, page = run("many_calls", "2500000", ranks=2)
     many = re.search(r"resident (\d+) KiB", out)
     assert int(many[1]) - int(few[1]) < 2048, (few[1], many[1])
-    assert any(r[0] == "MPI_Allreduce" and r[2] >= 400000 for r in rows(page))
+    assert any(r[0] == "MPI_Allreduce" and r[2] == 5000000 for r in rows(page))
 
 
 def nodes():
@@ -264,4 +300,4 @@ def cost():
             assert best[what, how] - best[what, "off"] < 2000, best  # a hundredth of 200 us would be 2 %
 
 
-{name: value for name, value in globals().items() if callable(value)}[sys.argv[4]]()
+{name: value for name, value in globals().items() if callable(value)}[sys.argv[5]]()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs whose times are made on purpose, for pages.py, which looks up the lines by the marks behind them.
- * usage: profiled WHAT [CALLS] */
+ * usage: profiled WHAT [CALLS, or a file] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,47 @@ static void slow_rank(double slow) {
     work(rank == size - 1 ? slow : 8);
     MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* slow_rank */
   }
+}
+
+/* Each time another rank is slow. */
+static void moving(void) {
+  double local = 1, sum = 0;
+  for (int step = 0; step < 60; ++step) {
+    work(rank == step % size ? 30 : 2);
+    MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* moving */
+  }
+}
+
+/* Small pieces between those of the others, which one aggregator writes. */
+static void two_phases(const char* path) {
+  enum { kInts = 1000 };
+  int data[kInts] = {0};
+  MPI_File file;
+  MPI_Info info;
+  MPI_Datatype every;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cb_nodes", "1");
+  MPI_Info_set(info, "collective_buffering", "true");
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file);
+  MPI_Type_create_resized(MPI_INT, 0, size * (int)sizeof(int), &every);
+  MPI_Type_commit(&every);
+  MPI_File_set_view(file, rank * (int)sizeof(int), MPI_INT, every, "native", info);
+  for (int i = 0; i < 20; ++i) MPI_File_write_all(file, data, kInts, MPI_INT, MPI_STATUS_IGNORE); /* two_phases */
+  MPI_File_close(&file);
+  MPI_Type_free(&every);
+  MPI_Info_free(&info);
+}
+
+/* Small pieces that each rank writes by itself. */
+static void small_pieces(const char* path) {
+  char piece[40] = {0};
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  for (int i = 0; i < 100; ++i) {
+    const MPI_Offset at = (i * size + rank) * (MPI_Offset)sizeof piece;
+    MPI_File_write_at(file, at, piece, sizeof piece, MPI_BYTE, MPI_STATUS_IGNORE); /* small_pieces */
+  }
+  MPI_File_close(&file);
 }
 
 static void late_sender(void) {
@@ -194,6 +235,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "slow_rank")) slow_rank(argc > 2 ? atof(argv[2]) : 60);
+  if (!strcmp(what, "moving")) moving();
+  if (!strcmp(what, "two_phases")) two_phases(argv[2]);
+  if (!strcmp(what, "small_pieces")) small_pieces(argv[2]);
   if (!strcmp(what, "late_sender")) late_sender();
   if (!strcmp(what, "late_receiver")) late_receiver();
   if (!strcmp(what, "held_lock")) held_lock();

@@ -54,12 +54,62 @@ TEST(ProfileSums, WhoComesLastIsWaitedFor) {
   const PlaceSums& place = sums.places[0];
   EXPECT_EQ(place.calls, 4U * kCalls);
   EXPECT_EQ(place.compared, static_cast<uint64_t>(kCalls));
-  EXPECT_EQ(place.last.at(2), static_cast<uint64_t>(kCalls));
-  EXPECT_EQ(place.late_by.at(2), kCalls * 4 * kMs);
+  EXPECT_EQ(place.late.last.at(2), static_cast<uint64_t>(kCalls));
+  EXPECT_EQ(place.late.late_by.at(2), kCalls * 4 * kMs);
   EXPECT_EQ(place.waited[kLateToCollective], 3 * kCalls * 4 * kMs);
   EXPECT_EQ(sums.ranks[2].waiting, 0);
   EXPECT_EQ(sums.ranks[0].waiting, kCalls * 4 * kMs);
   EXPECT_EQ(sums.clock_error, -1) << "there is one node";
+}
+
+TEST(ProfileSums, WhoIsAtAFileIsWaitedForAsSuch) {
+  std::vector<RankProfile> ranks = job(4, 2);
+  for (ProfileCollective& each : ranks[2].collectives)
+    if (each.serial > 2) each.at_file = 3 * kMs;
+  ranks[2].files = {{}, {.pieces = 8, .bytes = 8000, .unaligned = 8, .time = 8 * 3 * kMs}, {}};
+  const ProfileSums sums = sums_of(ranks);
+  const PlaceSums& place = sums.places[0];
+  EXPECT_EQ(place.waited[kAtFile], 3 * 8 * 4 * kMs);
+  EXPECT_EQ(place.waited[kLateToCollective], 3 * 2 * 4 * kMs);
+  EXPECT_EQ(place.at_file.last.at(2), 8U);
+  EXPECT_EQ(sums.ranks[0].waiting, kCalls * 4 * kMs);
+  EXPECT_EQ(sums.ranks[0].for_files, 8 * 4 * kMs);
+  EXPECT_EQ(sums.ranks[2].for_files, 0);
+  EXPECT_EQ(sums.written.ranks, std::vector<int>{2});
+  EXPECT_EQ(place_reason(place, 4 * kCalls * 10 * kMs), "at a file: rank 2 is last in 100 %, by 4.0 ms");
+  EXPECT_EQ(profile_hint(sums),
+            "rank 2 is at a file while others wait for it in MPI_Allreduce at solver.c:61, in step()");
+}
+
+TEST(ProfileSums, AnImbalanceThatMovesHasNoCulprit) {
+  std::vector<RankProfile> ranks = job(4, -1);
+  for (RankProfile& rank : ranks)
+    for (ProfileCollective& each : rank.collectives)
+      if (static_cast<int>(each.serial % 4) == rank.rank) each.entered += 4 * kMs, each.waits_from += 4 * kMs;
+  const std::string hint = profile_hint(sums_of(ranks));
+  EXPECT_EQ(
+      hint.find("who comes last to the calls of MPI_Allreduce at solver.c:61, in step() changes (most often rank "), 0U)
+      << hint;
+}
+
+TEST(ProfileSums, SmallPiecesOfAFile) {
+  std::vector<RankProfile> ranks = job(2, -1);
+  ProfileSite site;
+  site.function = "MPI_File_write_at";
+  site.place = "solver.c:80, in store()";
+  site.calls = 100;
+  site.bytes = 4000;
+  site.time = 40 * kMs;
+  site.file = {.pieces = 100, .bytes = 4000, .unaligned = 100, .time = 39 * kMs};
+  for (RankProfile& rank : ranks) rank.sites.push_back(site), rank.file_unit = 4096;
+  EXPECT_EQ(
+      profile_hint(sums_of(ranks)),
+      "MPI_File_write_at at solver.c:80, in store() moves pieces of 40 B: MPI_File_write_at_all brings those of all "
+      "ranks together");
+  for (RankProfile& rank : ranks) rank.sites[1].file.bytes = 100 * 20'000;
+  EXPECT_NE(profile_hint(sums_of(ranks)).find(", of which 100 % begin or end within a block of 4 KiB"),
+            std::string::npos)
+      << profile_hint(sums_of(ranks));
 }
 
 TEST(ProfileSums, OfCallsThatWereNotComparedAsMuchIsAssumed) {
@@ -82,7 +132,7 @@ TEST(ProfileSums, RanksKeepDifferentlyMany) {
 
 TEST(ProfileSums, ClocksOfNodesAreFoundFromTheCollectives) {
   const ProfileSums sums = sums_of(job(4, 3, 2, -77'000 * kMs));
-  EXPECT_EQ(sums.places[0].last.at(3), static_cast<uint64_t>(kCalls));
+  EXPECT_EQ(sums.places[0].late.last.at(3), static_cast<uint64_t>(kCalls));
   EXPECT_GE(sums.clock_error, 0);
   EXPECT_LE(sums.clock_error, 3 * kMs);
   EXPECT_NEAR(static_cast<double>(sums.places[0].waited[kLateToCollective]), 3.0 * kCalls * 4 * kMs,

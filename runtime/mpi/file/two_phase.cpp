@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/flight_files.hpp"
 #include "memory/movers.hpp"
 
 namespace tutti::mpi::file {
@@ -211,7 +212,10 @@ void TwoPhases::begin(DomainWindows& window) {
 void TwoPhases::finish(DomainWindows& window) {
   if (!overlaps_) return;
   const Lock lock(mutex_);
-  while (busy(window)) moved_.wait(mutex_);
+  if (busy(window)) {
+    const flight::AtFile here(-1, flight::FileDoes::nothing, 0, 0);
+    while (busy(window)) moved_.wait(mutex_);
+  }
   if (window.error && !error_) error_ = std::move(window.error);
 }
 
