@@ -21,6 +21,7 @@ where=$build/tests/cluster/where  # prints "rank R of N on HOST"
 steps=$build/tests/cluster/steps  # MPI_Init, a barrier, an all-to-all, as far as it is told
 reordered=$build/tests/cluster/reordered
 departs=$build/tests/launcher/departs  # prints, and leaves in many ways
+profiled=$build/tests/profile/profiled  # has times that are made on purpose
 stay=$build/tests/launcher/stay   # prints "ready" and stays: half of the ranks asleep, half waiting
 traffic=$build/tests/launcher/traffic  # prints "ready" amid messages; "stubborn": ends only by force
 deadlock=$build/tests/contract/deadlock_program

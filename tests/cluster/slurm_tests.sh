@@ -112,6 +112,32 @@ test_slurm_survival_is_refused() {
   said "the setting failure.action=continue .from: .*TUTTI_FAILURE_ACTION.* is not supported here: only mpirun goes on"
 }
 
+# Nobody of ours prints a page there: ranks leave theirs where they are told to, or it is said, once, that they have no place.
+test_slurm_profile() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  in_slurm --mpi=pmix -N3 -n6 sh -c 'TUTTI_PROFILE_PAGE=on exec "$0" slow_rank 20' "$profiled"
+  went_well
+  [ "$(grep -c "the profile of this rank has nowhere to go: .* the setting profile.file says" "$bed/out")" = 1 ] ||
+    fail "not said once: $(cat "$bed/out")"
+  in_slurm --mpi=pmix -N3 -n6 sh -c 'TUTTI_PROFILE_PAGE=on TUTTI_PROFILE_FILE="$1" exec "$0" slow_rank 60' "$profiled" "$bed/left"
+  went_well
+  ! grep -q profile "$bed/out" || fail "said: $(cat "$bed/out")"
+  "$bin/tutti" profile "$bed/left.ranks" >"$bed/out" 2>&1 || fail "no page: $(cat "$bed/out")"
+  said "profile of profiled: 6 ranks"
+  said "late to it: rank 5 is last in"
+  said "clocks of the nodes are compared to"
+  said "hint: rank 5 comes last to .* it computes"
+  "$bin/tutti" profile "$bed/left.ranks" -o "$bed/left.html" || fail "no page for a browser"
+  # By mpirun in an allocation it is as everywhere.
+  code=0
+  in_node ctl timeout 60 salloc -Q -N3 -n6 "$bin/mpirun" --profile "$profiled" slow_rank 60 </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  said "late to it: rank 5 is last in"
+  said "clocks of the nodes are compared to"
+}
+
 test_slurm_without_pmix() {
   slurm_configuration 3
   nodes_up ctl node1 node2 node3

@@ -166,7 +166,8 @@ void begin_profile(const boot::JobInfo& view, const Config& config) {
                                 .has_timeline = !config.text("profile.file").empty(),
                                 .host = view.host,
                                 .file = std::string(config.text("profile.file"))}))
-    say(Level::warning, "{}", e.message());
+    // That there is no place for it is alike for all.
+    if (e.mpi_class() != MPI_ERR_OTHER || view.rank == 0) say(Level::warning, "{}", e.message());
 }
 
 // The flight record and those that read it, the checker and the profile; or none of them.
