@@ -20,10 +20,12 @@
 
 #include "base/bytes_text.hpp"
 #include "base/config.hpp"
+#include "base/file_text.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "coll/algorithm.hpp"
 #include "coll/selection.hpp"
+#include "model/costs_text.hpp"
 #include "model/drawing.hpp"
 #include "model/simulation.hpp"
 
@@ -37,7 +39,7 @@ using model::time_text;
 
 constexpr const char* kHelp =
     "Usage: tutti plan COLLECTIVE --ranks N [--nodes M] [--bytes B]\n"
-    "                  [--algorithm NAME | --compare] [--rank R] [--svg FILE]\n"
+    "                  [--algorithm NAME | --compare] [--rank R] [--svg FILE] [--costs FILE]\n"
     "Prints what one rank does in a collective call (allreduce, bcast, ...), step by step, which rule\n"
     "has chosen that, and how long it takes by a model of a machine. No job is started.\n"
     "  --ranks N         of the communicator\n"
@@ -48,8 +50,10 @@ constexpr const char* kHelp =
     "  --compare         all algorithms of the collective, the fastest first\n"
     "  --rank R          whose steps are printed; default 0\n"
     "  --svg FILE        a picture of all ranks: time across, ranks down\n"
+    "  --costs FILE      what things cost on the machine, as './dev bench model' prints it; - is standard input\n"
     "Rules of your own count as in a job: the settings collectives.rules and collectives.override.\n"
-    "The model's figures are those of docs/scale.md: it ranks algorithms, and foretells no microseconds.\n";
+    "Without --costs the model's figures are those of docs/scale.md: it ranks algorithms, and foretells no "
+    "microseconds.\n";
 
 constexpr int kMostRanks = 1 << 24;
 constexpr size_t kMostSteps = 400;  // that are printed
@@ -75,6 +79,7 @@ struct Question {
   std::string algorithm, svg;
   bool compares = false;
   int rank = 0;
+  model::Costs costs;
 };
 
 template <class... Args>
@@ -110,7 +115,7 @@ std::optional<Collective> offered(std::string_view name) {
 // The options behind the collective's name, by name.
 std::optional<std::map<std::string_view, std::string_view>> options_of(const std::vector<std::string_view>& words) {
   constexpr std::string_view kOptions[] = {"--ranks",   "--nodes", "--bytes", "--algorithm",
-                                           "--compare", "--rank",  "--svg"};
+                                           "--compare", "--rank",  "--svg",   "--costs"};
   std::map<std::string_view, std::string_view> given;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string_view name = words[i].substr(0, words[i].find('='));
@@ -129,6 +134,14 @@ std::optional<std::map<std::string_view, std::string_view>> options_of(const std
     }
   }
   return given;
+}
+
+std::optional<model::Costs> costs_of(const std::string& file) {
+  const Result<std::string> text = text_of(file == "-" ? "/dev/stdin" : file);
+  if (!text) return refuse("--costs: {}: {}", file, text.error().message());
+  Result<model::Costs> costs = model::costs_of_text(*text);
+  if (!costs) return refuse("--costs: {}: {}", file, costs.error().message());
+  return *costs;
 }
 
 std::optional<Question> question_of(const std::vector<std::string_view>& words) {
@@ -159,6 +172,11 @@ std::optional<Question> question_of(const std::vector<std::string_view>& words) 
   out.compares = given->contains("--compare");
   if (const auto at = given->find("--algorithm"); at != given->end()) out.algorithm = at->second;
   if (const auto at = given->find("--svg"); at != given->end()) out.svg = at->second;
+  if (const auto at = given->find("--costs"); at != given->end()) {
+    const std::optional<model::Costs> costs = costs_of(std::string(at->second));
+    if (!costs) return std::nullopt;
+    out.costs = *costs;
+  }
   if (coll::row_of(*kind).reduces && out.ask.bytes % 8 != 0)
     return refuse("a reduction is of elements of 8 bytes here: --bytes {} is no multiple", out.ask.bytes);
   if (out.compares && (!out.algorithm.empty() || !out.svg.empty()))
@@ -220,7 +238,7 @@ std::string rule_of(const Question& question, std::string_view algorithm) {
 }
 
 void print_outcome(const Question& question, const model::Outcome& outcome) {
-  const model::Bound bound = model::bound_of({}, question.job, question.ask);
+  const model::Bound bound = model::bound_of(question.costs, question.job, question.ask);
   if (!outcome.whole) {
     fmt::print("time: not known: {}\n", outcome.why);
   } else {
@@ -325,8 +343,8 @@ int show(const Question& question) {
   // Where one node stands for all, its own ranks alone are recorded.
   const bool all = !question.svg.empty() || question.job.ranks <= model::kMostRanksDrawn;
   const model::Outcome outcome =
-      all ? model::simulate({}, question.job, question.ask, *rules, model::Ranks::all, record)
-          : model::simulate({}, question.job, question.ask, *rules, record);
+      all ? model::simulate(question.costs, question.job, question.ask, *rules, model::Ranks::all, record)
+          : model::simulate(question.costs, question.job, question.ask, *rules, record);
   print_outcome(question, outcome);
   fmt::print("longest plan: {} step{}, {}; scratch {}\n", outcome.steps, outcome.steps == 1 ? "" : "s",
              bytes_text(static_cast<double>(outcome.plan_bytes)),
@@ -347,7 +365,7 @@ int compare(const Question& question) {
     Row row{.name = each.name, .why = objection(each, call.shape()), .outcome = {}};
     if (row.why.empty())
       if (const auto rules = rules_with(rule_of(question, each.name)))
-        row.outcome = model::simulate({}, question.job, question.ask, *rules);
+        row.outcome = model::simulate(question.costs, question.job, question.ask, *rules);
     rows.push_back(std::move(row));
   }
   std::ranges::stable_sort(rows, {}, [](const Row& row) {
@@ -356,7 +374,7 @@ int compare(const Question& question) {
   const std::shared_ptr<const Selection> rules = rules_with("");
   if (!rules) return 2;
   const std::string_view chosen = rules->choose(call.shape()).name;
-  const double least = model::bound_of({}, question.job, question.ask).seconds();
+  const double least = model::bound_of(question.costs, question.job, question.ask).seconds();
   fmt::print("{}\n{:<24} {:>10} {:>7} {:>9} {:>10} {:>10}\n", call_text(question), "algorithm", "us", "/bound", "steps",
              "plan", "scratch");
   for (const Row& row : rows) {

@@ -62,10 +62,10 @@ _tutti_plan() {
   if [ "$COMP_CWORD" = 2 ]; then
     COMPREPLY=($(compgen -W "barrier bcast gather scatter allgather allgatherv alltoall reduce allreduce scan exscan
       reduce_scatter reduce_scatter_block --help" -- "$word"))
-  elif [ "${COMP_WORDS[COMP_CWORD-1]}" = --svg ]; then
+  elif [ "${COMP_WORDS[COMP_CWORD-1]}" = --svg ] || [ "${COMP_WORDS[COMP_CWORD-1]}" = --costs ]; then
     COMPREPLY=($(compgen -f -- "$word"))
   else
-    COMPREPLY=($(compgen -W "--ranks --nodes --bytes --algorithm --compare --rank --svg" -- "$word"))
+    COMPREPLY=($(compgen -W "--ranks --nodes --bytes --algorithm --compare --rank --svg --costs" -- "$word"))
   fi
 }
 

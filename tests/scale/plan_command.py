@@ -43,6 +43,26 @@ def each_algorithm_is_compared_and_shown():
                 assert said and float(said[1]) == float(row[3]), (row[0], page)
 
 
+def costs_are_taken_from_a_file():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "costs"
+        ask = ("allreduce", "--ranks", "8", "--nodes", "2", "--bytes", "64k", "--costs", str(file))
+        file.write_text("# nothing\n\n")
+        assert plan(*ask) == plan(*ask[:-2])
+        file.write_text("latency 15 us # ten times\nbandwidth 1.25 GB/s\neager 1024 B\n")
+        time = r"time by the model: ([\d.]+) us"
+        assert float(re.search(time, plan(*ask))[1]) > 3 * float(re.search(time, plan(*ask[:-2]))[1])
+        for line, reason in (("latncy 1 us", "line 1: there is no cost 'latncy'; did you mean 'latency'?"),
+                             ("latency 1", "line 1: latency wants a number and us"),
+                             ("bandwidth 1 us", "line 1: bandwidth wants a number and GB/s"),
+                             ("copy 0 GB/s", "line 1: copy wants a number from"), ("flag -1 us", "line 1: flag wants a number from"),
+                             ("flag 1x us", "not '1x'"), ("step 1 us\nstep 1 us", "line 2: step is given twice")):
+            file.write_text(line)
+            said = plan(*ask, code=2)
+            assert reason in said and str(file) in said, said
+        assert "No such file" in plan(*ask[:-1], folder + "/none", code=2)
+
+
 def the_picture_has_each_step():
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "a.svg"
@@ -99,6 +119,6 @@ def what_it_refuses():
         [TUTTI, "help", "plan"], capture_output=True, text=True, timeout=60).stdout
 
 
-for test in (each_algorithm_is_compared_and_shown, the_picture_has_each_step, rules_count_as_in_a_job, many_ranks,
+for test in (each_algorithm_is_compared_and_shown, costs_are_taken_from_a_file, the_picture_has_each_step, rules_count_as_in_a_job, many_ranks,
              what_it_refuses):
     test()
