@@ -185,8 +185,9 @@ std::string place_reason(const PlaceSums& place, int64_t whole) {
   std::string text = kWhy[kind];
   if (kind == kLateToCollective || kind == kAtFile) {
     const Latecomers& latecomers = place.latecomers(kind);
-    const auto [rank, times] = most(latecomers.last);
+    const int rank = most(latecomers.late_by).first;
     if (rank < 0) return text;
+    const uint64_t times = latecomers.last.at(rank);
     return fmt::format("{}: rank {} is last in {:.0f} %, by {}", text, rank,
                        percent(static_cast<double>(times), static_cast<double>(compared_as(place, kind))),
                        span_text(static_cast<double>(latecomers.late_by.at(rank)) / static_cast<double>(times)));
@@ -230,6 +231,13 @@ std::string file_hint(const ProfileSums& sums, int64_t whole, int64_t least) {
   return "";
 }
 
+// Whether it is the one rank that others wait for: an imbalance that moves has no culprit.
+bool stands_out(const Latecomers& latecomers, int rank) {
+  int64_t all = 0;
+  for (const auto& [each, late] : latecomers.late_by) all += late;
+  return latecomers.late_by.at(rank) * 2 >= all;
+}
+
 }  // namespace
 
 std::string profile_hint(const ProfileSums& sums) {
@@ -244,23 +252,20 @@ std::string profile_hint(const ProfileSums& sums) {
   const auto kind = static_cast<size_t>(longest - worst->waited);
   const bool of_collective = kind == kLateToCollective || kind == kAtFile;
   const Latecomers& latecomers = worst->latecomers(kind);
-  const int rank = of_collective ? most(latecomers.last).first : most(worst->blamed[kind]).first;
+  const int rank = of_collective ? most(latecomers.late_by).first : most(worst->blamed[kind]).first;
   if (rank < 0) return "";
-  std::string text;
-  // An imbalance that moves: nobody is to blame, and it is not one rank that has too much.
-  if (kind == kLateToCollective && latecomers.last.at(rank) * 2 < worst->compared && latecomers.last.size() > 1)
-    return fmt::format("who comes last to the calls of {} at {} changes (most often rank {}, {:.0f} %)",
-                       worst->function, worst->place, rank,
-                       percent(static_cast<double>(latecomers.last.at(rank)), static_cast<double>(worst->compared)));
   if (kind == kAtFile)
     return fmt::format("rank {} is at a file while others wait for it in {} at {}", rank, worst->function,
                        worst->place);
-  if (of_collective)
-    text = fmt::format("rank {} comes last to {:.0f} % of the calls of {} at {}", rank,
-                       percent(static_cast<double>(latecomers.last.at(rank)), static_cast<double>(worst->compared)),
-                       worst->function, worst->place);
-  else
-    text = fmt::format("{} at {} waits for rank {} ({})", worst->function, worst->place, rank, kWhy[kind]);
+  const double share =
+      of_collective ? percent(static_cast<double>(latecomers.last.at(rank)), static_cast<double>(worst->compared)) : 0;
+  if (of_collective && !stands_out(latecomers, rank))
+    return fmt::format("who comes last to the calls of {} at {} changes (rank {} in {:.0f} %)", worst->function,
+                       worst->place, rank, share);
+  std::string text =
+      of_collective ? fmt::format("rank {} comes last to {:.0f} % of the calls of {} at {}", rank, share,
+                                  worst->function, worst->place)
+                    : fmt::format("{} at {} waits for rank {} ({})", worst->function, worst->place, rank, kWhy[kind]);
   const auto named = std::ranges::find(sums.ranks, rank, &RankSums::rank);
   const int64_t median = median_computing(sums.ranks);
   if (named != sums.ranks.end() && named->computing() * 10 > median * 12 && median * 20 > named->whole)

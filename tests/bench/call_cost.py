@@ -2,9 +2,9 @@
 """What a choice costs a short call, of two ranks, against the other choice in the same library: "check",
 --check=off and --check=basic; "threads", MPI_THREAD_SINGLE and MPI_THREAD_MULTIPLE, of programs that
 call MPI from one thread; "pending", nothing and a receive, a send of 1 MiB and an allreduce that are
-under way all the time. "work" is arithmetic for some seconds without a call. Jobs of either take turns, so
+under way all the time; "profile", none and mpirun --profile; "timeline", none and --profile=FILE. "work" is arithmetic for some seconds without a call. Jobs of either take turns, so
 that both see the same machine. Of each job's batches of 100 calls the 10th percentile counts, which nothing
-else on the machine has disturbed, of work the whole time; of all jobs the median. usage: call_cost.py MPIRUN PROGRAM check|threads|pending [JOBS [BATCHES [RANKS]]]
+else on the machine has disturbed, of work the whole time; of all jobs the median. usage: call_cost.py MPIRUN PROGRAM check|threads|pending|profile|timeline [JOBS [BATCHES [RANKS]]]
 With one rank nothing waits: what is left is processor time."""
 import statistics
 import subprocess
@@ -13,7 +13,9 @@ import sys
 # Of mpirun, and of the program.
 CHOICES = {"check": {"off": (["--check=off"], []), "basic": (["--check=basic"], [])},
            "threads": {"single": ([], []), "multiple": ([], ["multiple"])},
-           "pending": {"nothing": ([], []), "pending": ([], ["pending"])}}
+           "pending": {"nothing": ([], []), "pending": ([], ["pending"])},
+           "profile": {"off": ([], []), "page": (["--profile"], [])},
+           "timeline": {"off": ([], []), "file": (["--profile=/dev/null"], [])}}
 
 
 def costs(mpirun, program, choice, batches, ranks):

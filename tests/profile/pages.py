@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the page of mpirun --profile says of the programs of profiled.c. Times are made by sleeping for long, and judged by
 their ratios, since the machine may be busy; lines are looked up by the marks behind them.
-usage: pages.py MPIRUN PROGRAM WRAPPER SLOW_FILE TEST"""
+usage: pages.py MPIRUN PROGRAM WRAPPER SLOW_FILE TOOL TEST"""
 import os
 import pathlib
 import re
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-MPIRUN, PROGRAM, WRAPPER, SLOW_FILE = sys.argv[1:5]
+MPIRUN, PROGRAM, WRAPPER, SLOW_FILE, TOOL = sys.argv[1:6]
 SOURCE = pathlib.Path(__file__).with_name("profiled.c").read_text().splitlines()
 
 
@@ -72,12 +72,25 @@ def slow_rank():
     assert len(page.splitlines()) <= 40, "it fits a screen"
 
 
+def solver():
+    """The bundled solver, one of whose ranks is slow: the page names it, and the line that waits."""
+    matrix = pathlib.Path(__file__).parent.with_name("programs") / "cg/diffusion.mtx"
+    build = pathlib.Path(PROGRAM).parent
+    _, page = run(str(matrix), program=str(build / "profiled_solver"), wrapper=str(build / "libslow_rank.so"))
+    # It comes late to the sums, and its neighbour waits for its cells meanwhile; for which of these longest is a matter of chance.
+    assert re.search(r"hint: (rank 3 comes last to \d+ % of the calls of MPI_Wait at \S*cg\.c:\d+, in |"
+                     r"MPI_Waitall at \S*cg\.c:\d+, in \S+ waits for rank 3 )", page), "hint"
+    *_, seconds, waiting, why = row(page, "MPI_Wait", "cg.c:")
+    assert waiting > 0.5 * seconds > 0.1 and re.match(r"late to it: rank 3 is last in \d+ %", why), (seconds, waiting, why)
+    assert spread(page, "computing")[4] == 3 and spread(page, "waiting")[1] == 3, "it computes longest, and waits least"
+
+
 def moving():
     _, page = run("moving")
     *_, why = row(page, "MPI_Allreduce", place("moving"))
     assert int(re.match(r"late to it: rank \d+ is last in (\d+) %", why)[1]) < 50, why
     assert re.search(r"hint: who comes last to the calls of MPI_Allreduce at \S*" + re.escape(place("moving")) +
-                     r".* changes \(most often rank \d+, [1-4]?\d %\)", page), "hint"
+                     r".* changes \(rank \d+ in [1-4]?\d %\)", page), "hint"
 
 
 def on_files(what, ranks, milliseconds):
@@ -121,6 +134,25 @@ def late_receiver():
     _, _, _, seconds, waiting, why = row(page, "MPI_Ssend", place("late_receiver"))
     assert waiting > 0.7 * seconds > 0.3, (seconds, waiting)
     assert re.match(r"late receiver: rank 1, ", why), why
+
+
+def elsewhere():
+    """An exposed window waits for the origin, which computes."""
+    _, page = run("elsewhere", ranks=2)
+    _, _, calls, seconds, waiting, why = row(page, "MPI_Win_wait", place("elsewhere"))
+    assert calls == 20 and waiting > 0.5 * seconds > 0.1, (seconds, waiting)
+    assert why.startswith("progress elsewhere"), why
+
+
+def fortran():
+    """Lines and regions of a program in Fortran."""
+    source = pathlib.Path(__file__).with_name("places.f90").read_text().splitlines()
+    late, in_time = (next(n for n, text in enumerate(source, 1) if text.endswith(f"! {mark}")) for mark in ("late", "in time"))
+    _, page = run(ranks=3, program=str(pathlib.Path(PROGRAM).with_name("profiled_fortran")))
+    _, where, calls, seconds, waiting, why = row(page, "MPI_Allreduce", f"places.f90:{late}")
+    assert calls == 60 and where.endswith("[assembly]") and waiting > 0.5 * seconds > 0.1, (where, seconds, waiting)
+    assert why.startswith("late to it: rank 0 is last in"), why
+    assert "[" not in row(page, "MPI_Barrier", f"places.f90:{in_time}")[1]
 
 
 def held_lock():
@@ -169,6 +201,16 @@ def sums():
     names = ("MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Sendrecv", "MPI_Barrier")
     ours = sum(r[3] for r in rows(page) if r[0] in names)
     assert abs(ours - seconds) <= 0.01 * seconds, (ours, seconds)
+
+
+def tool():
+    """Somebody else's tool finds what it wants, beside the profile and without it, and both say the same."""
+    sent = sum((1 << i % 18) + 2 * i for i in range(400))
+    for options in ((), ("--profile",)):
+        out, page = run("sums", ranks=3, options=options, wrapper=TOOL)
+        told = re.findall(r"tool: rank (\d) receives 800 matched 800 bytes (\d+) barriers 400 ended 400 out of time 0", out)
+        assert sorted(told) == [(str(rank), str(sent)) for rank in range(3)], out
+    assert row(page, "MPI_Barrier", "")[2] == 1200 and "messages sent: 2400, " in page
 
 
 def many_calls():
@@ -297,7 +339,7 @@ def cost():
     print(best)
     for what in ("allreduce", "message"):
         for how in ("page", "file"):
-            assert best[what, how] - best[what, "off"] < 2000, best  # a hundredth of 200 us would be 2 %
+            assert best[what, how] - best[what, "off"] < 200, best  # 2 % of a program that makes 10^5 calls a second
 
 
-{name: value for name, value in globals().items() if callable(value)}[sys.argv[5]]()
+{name: value for name, value in globals().items() if callable(value)}[sys.argv[6]]()

@@ -117,6 +117,31 @@ static void held_lock(void) {
   MPI_Win_free(&win);
 }
 
+/* The other rank reaches this one's window, and is slow to say that it is done. */
+static void elsewhere(void) {
+  MPI_Win win;
+  MPI_Group group, other;
+  int memory[1] = {0}, value = 1;
+  const int peer = 1 - rank;
+  MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  MPI_Group_incl(group, 1, &peer, &other);
+  for (int i = 0; i < 20; ++i) {
+    if (rank == 0) {
+      MPI_Win_start(other, 0, win);
+      MPI_Put(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+      work(10);
+      MPI_Win_complete(win);
+    } else {
+      MPI_Win_post(other, 0, win);
+      MPI_Win_wait(win); /* elsewhere */
+    }
+  }
+  MPI_Group_free(&other);
+  MPI_Group_free(&group);
+  MPI_Win_free(&win);
+}
+
 static void regions(void) {
   for (int i = 0; i < 20; ++i) {
     tutti_region_begin("assembly");
@@ -241,6 +266,7 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "late_sender")) late_sender();
   if (!strcmp(what, "late_receiver")) late_receiver();
   if (!strcmp(what, "held_lock")) held_lock();
+  if (!strcmp(what, "elsewhere")) elsewhere();
   if (!strcmp(what, "regions")) regions();
   if (!strcmp(what, "polling")) polling();
   if (!strcmp(what, "overlap")) overlap();
