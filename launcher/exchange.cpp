@@ -37,15 +37,14 @@ void Exchange::fence(int node, const std::string& key, const std::string& data, 
   }
   fence.missing.erase(node);
   fence.data[node] = data;
-  if (!addresses.key.empty()) fence.addresses.key = addresses.key;
-  fence.addresses.packed += addresses.packed;
+  fence.addresses.add(addresses);
   meet_if_complete(key);
 }
 
 void Exchange::meet_if_complete(const std::string& key) {
   Fence& fence = fences_.at(key);
   if (!fence.missing.empty()) return;
-  if (!fence.addresses.key.empty()) published_ = std::move(fence.addresses);
+  if (!fence.addresses.key().empty()) published_ = std::move(fence.addresses);
   std::string all;
   for (const auto& [from, bytes] : fence.data) all += bytes;
   if (beyond_ && is_beyond(key)) return beyond_->meet(key, all);
@@ -67,8 +66,9 @@ void Exchange::met(const std::string& key, int status, const std::string& data) 
   const auto fence = fences_.extract(key);
   if (fence.empty()) return;
   have_met_ = true;
+  const Common<FenceEnd> end({key, status, data});
   for (const auto& [to, bytes] : fence.mapped().data)
-    if (!nodes_[to].lost) nodes_.node(to).fence_done(key, status, data);
+    if (!nodes_[to].lost) nodes_.node(to).fence_done(end);
 }
 
 void Exchange::expect_nothing_of(const std::set<int>& nodes) {
@@ -105,8 +105,9 @@ void Exchange::replied(uint64_t number, const Reply& reply) {
 
 void Exchange::learn(const NodeTask& kin) {
   if (nodes_.count() == 0) return kin_.push_back(kin);
+  const Common<NodeTask> common(kin);
   for (JobNodes::State& node : nodes_.all())
-    if (!node.lost) node.node->learn(kin);
+    if (!node.lost) node.node->learn(common);
 }
 
 void Exchange::modex_wanted(int node, uint64_t token, int rank) {
@@ -145,14 +146,16 @@ void Exchange::node_lost(int node) {
 // The addresses of all ranks have come with the fence behind which any of them is asked for: each node is told once,
 // however many of its ranks ask for however many others.
 void Exchange::addresses_wanted(int node, const std::string& key) {
-  if (spread_ == key) return;  // the answer has met the question
-  if (published_.key != key)   // the node asks for each where it is
-    return nodes_.node(node).take_addresses({key, ""});
+  if (spread_ == key) return;   // the answer has met the question
+  if (published_.key() != key)  // the node asks for each where it is
+    return nodes_.node(node).take_addresses(Common<Addresses>({.key = key, .packed = {}}));
   say(Level::debug, "the addresses of all ranks are spread");
   spread_ = key;
-  const Addresses all = std::exchange(published_, {});
-  for (JobNodes::State& each : nodes_.all())
-    if (!each.lost) each.node->take_addresses(all);
+  for (Addresses& piece : published_.take()) {
+    const Common<Addresses> common(std::move(piece));
+    for (JobNodes::State& each : nodes_.all())
+      if (!each.lost) each.node->take_addresses(common);
+  }
 }
 
 void Exchange::event(int node, const std::string& packed) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/address_pieces.hpp"
 #include "launcher/data/kin.hpp"
 #include "launcher/job_nodes.hpp"
 
@@ -45,7 +46,7 @@ class Exchange {
   struct Fence {
     std::set<int> missing;
     std::map<int, std::string> data;
-    Addresses addresses;
+    AddressPieces addresses;
   };
   static constexpr int kBeyond = -1;
   struct ModexQuestion {
@@ -64,8 +65,8 @@ class Exchange {
   std::map<std::string, Fence> fences_;
   std::map<uint64_t, ModexQuestion> modexes_;
   uint64_t next_modex_ = 1;
-  Addresses published_;  // by the ranks of all nodes, for the latest fence with addresses ...
-  std::string spread_;   // ... and the key of those that every node has been told
+  AddressPieces published_;  // by the ranks of all nodes, for the latest fence with addresses ...
+  std::string spread_;       // ... and the key of those that every node has been told
   std::string namespace_;
   std::vector<std::string> environment_;    // of the ranks
   std::map<uint64_t, ModexQuestion> asks_;  // beyond the job, by the number that they have there

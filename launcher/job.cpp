@@ -122,10 +122,9 @@ void Job::launch(const NodeTask& task) {
   nodes_.take_map(task.map);
   exchange_.begin(task);
   streams_.give_input_to(task.input_rank == kEveryRank ? kEveryRank : std::max(0, task.input_rank));
+  const Common<NodeTask> common(task);
   for (int n = 0; n < nodes_.count() && !is_ending(); ++n) {
-    NodeTask mine = task;
-    mine.node = n;
-    node(n).launch(std::move(mine));
+    node(n).launch(common, n, nodes_.ranks_on(n));
     if (!is_ending()) continue;
     // The nodes that were not asked to start anything have nothing to end.
     for (int other = n + 1; other < nodes_.count(); ++other) nodes_.ranks_gone(other);

@@ -10,6 +10,7 @@ namespace tutti::launcher {
 
 void JobNodes::take_map(const JobMap& map) {
   map_ = map;
+  ranks_ = RanksByNode(map_.ranks, map_.nodes.size());
   alive_.assign(map_.ranks.size(), true);
   alive_count_ = static_cast<int>(alive_.size());
 }
@@ -71,7 +72,7 @@ void JobNodes::rank_gone(int rank) {
 }
 
 void JobNodes::ranks_gone(int node) {
-  for (const int rank : map_.ranks_on(node)) rank_gone(rank);
+  for (const int rank : ranks_on(node)) rank_gone(rank);
 }
 
 std::set<int> JobNodes::without_ranks() const {
@@ -83,13 +84,13 @@ std::set<int> JobNodes::without_ranks() const {
 
 std::vector<int> JobNodes::alive_on(int node) const {
   std::vector<int> out;
-  for (const int rank : map_.ranks_on(node))
+  for (const int rank : ranks_on(node))
     if (alive_[static_cast<size_t>(rank)]) out.push_back(rank);
   return out;
 }
 
 bool JobNodes::has_ranks(int node) const {
-  return std::ranges::any_of(map_.ranks_on(node), [this](int rank) { return alive_[static_cast<size_t>(rank)]; });
+  return std::ranges::any_of(ranks_on(node), [this](int rank) { return alive_[static_cast<size_t>(rank)]; });
 }
 
 }  // namespace tutti::launcher

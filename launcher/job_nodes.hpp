@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ class JobNodes {
   Node& node(int node) { return *(*this)[node].node; }
   const std::string& name(int node) const { return map_.nodes[static_cast<size_t>(node)]; }
   int node_of(int rank) const { return map_.ranks[static_cast<size_t>(rank)].node; }
-  std::string rank_label(int rank, int pid) const;  // "rank 1 on a (./prog, process 7)"
+  std::span<const int> ranks_on(int node) const { return ranks_.on(node); }  // ascending
+  std::string rank_label(int rank, int pid) const;                           // "rank 1 on a (./prog, process 7)"
 
   std::set<int> to_ask() const;   // that have ranks to be looked at
   std::set<int> to_call() const;  // that are to answer
@@ -53,6 +55,7 @@ class JobNodes {
 
  private:
   JobMap map_;
+  RanksByNode ranks_;
   std::vector<State> all_;   // in the map's order
   std::vector<bool> alive_;  // by rank
   int alive_count_ = 0;

@@ -51,13 +51,14 @@ JobStreams::JobStreams(Loop& loop, JobNodes& nodes, const OutputShape& shape, Me
 
 void JobStreams::read(std::string bytes) {
   if (input_rank_ == kEveryRank) {
+    const Common<std::string> common(std::move(bytes));
     for (JobNodes::State& each : nodes_.all())
-      if (!each.lost) each.node->give_input(bytes);
+      if (!each.lost) each.node->give_input(common);
     return;
   }
   const bool exists = static_cast<size_t>(input_rank_) < nodes_.map().ranks.size();
   JobNodes::State& reader = nodes_[exists ? nodes_.node_of(input_rank_) : 0];
-  if (!reader.lost) reader.node->give_input(std::move(bytes));
+  if (!reader.lost) reader.node->give_input(Common<std::string>(std::move(bytes)));
 }
 
 std::string JobStreams::lost_output(const char* stream, const std::string& why) {

@@ -28,7 +28,8 @@ Error send_file(const std::string& path, const std::vector<Node*>& nodes) {
     if (sent > kMostBytes)
       return failure(MPI_ERR_FILE,
                      "{} cannot be copied to other nodes: it is longer than 1 GiB; copy it by scp or sbcast", path);
-    for (Node* node : nodes) node->give_file(name, piece.substr(0, count));
+    const Common<FilePiece> common({name, piece.substr(0, count)});
+    for (Node* node : nodes) node->give_file(common);
   } while (file);
   return {};
 }

@@ -324,7 +324,7 @@ class Run {
 
   std::unique_ptr<Node> remote_node(int host) {
     auto node = std::make_unique<RemoteNode>(
-        [this, host](Message type, const std::string& payload) { daemons_->tell(host, type, payload); });
+        [this, host](Message type, const Parcel& payload) { daemons_->tell(host, type, payload); });
     remote_nodes_[host] = node.get();
     return node;
   }

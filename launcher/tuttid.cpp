@@ -91,7 +91,7 @@ class Daemon {
 
   Error proven() {
     events_ = std::make_unique<LauncherEvents>(
-        node_.name, [this](Message m, const std::string& bytes) { tell_up(node_.number, m, bytes); });
+        node_.name, [this](Message m, const Parcel& bytes) { tell_up(node_.number, m, bytes); });
     agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_, node_.number);
     return start_.below.empty() ? Error() : start_children();
   }
@@ -106,7 +106,9 @@ class Daemon {
             [this](int node, LinkEnd how, const std::string& sentence) {
               place_.send(Message::parted, node, how, sentence);
             },
-            [this](int node, Message type, std::string_view payload) { return tell_up(node, type, payload), Error(); },
+            [this](int node, Message type, std::string_view payload) {
+              return tell_up(node, type, std::string(payload)), Error();
+            },
             nullptr,
             [this](int node, const NodeShape& shape, int above) { place_.send(Message::joined, node, shape, above); },
             [this](const std::vector<int>& nodes, const std::string& why) {
@@ -151,22 +153,20 @@ class Daemon {
   }
 
   Error relay(std::string_view payload) {
-    std::vector<Span> spans;
-    Message type = Message::ping;
-    std::string inner;
     const auto senseless = [] { return failure(MPI_ERR_OTHER, "{}", out_of_shape(Message::relay)); };
-    if (!wire::unpack(payload, spans, type, inner) || type == Message::relay) return senseless();
-    const std::optional<std::vector<int>> nodes = nodes_in(spans);
-    if (!nodes) return senseless();
+    const std::optional<Relayed> relayed = read_relayed(payload);
+    if (!relayed || relayed->type == Message::relay) return senseless();
+    const Message type = relayed->type;
+    const Parcel for_all{std::string(relayed->payload)};
     bool own = false;
-    for (const int node : *nodes) {
+    for (const int node : relayed->nodes) {
       if (own && node == node_.number) return senseless();
       own = own || node == node_.number;
       if (node == node_.number || !children_ || !children_->knows(node)) continue;
       if (type == Message::launch) takes_part(node);
-      children_->tell(node, type, inner);
+      children_->tell(node, type, for_all);
     }
-    return own ? hear(type, inner) : Error();
+    return own ? hear(type, for_all.view()) : Error();
   }
 
   void takes_part(int node) {
@@ -175,16 +175,16 @@ class Daemon {
   }
 
   // From this node, or from others.
-  void tell_up(int node, Message type, std::string_view payload) {
-    if (place_.heals()) return place_.write(type, payload);
-    if (!children_) return place_.send_packed(type, std::string(payload));
+  void tell_up(int node, Message type, const Parcel& payload) {
+    if (place_.heals()) return place_.write(type, payload.view());
+    if (!children_) return place_.send_packed(type, payload);
     if (type == Message::finished && unfinished_.erase(node) == 1 && unfinished_.empty()) {
       said_.flush();
       place_.send_packed(Message::counted, children_->traffic().packed());
     }
-    if (type == Message::addresses_wanted && is_known_wanted(payload)) return;
-    if (!gatherer_.keeps(type, payload)) return said_.put(node, type, payload);
-    const std::optional<Gatherer::Words> all = gatherer_.add(node, payload);
+    if (type == Message::addresses_wanted && is_known_wanted(payload.view())) return;
+    if (!gatherer_.keeps(type, payload.view())) return said_.put(node, type, payload);
+    const std::optional<Gatherer::Words> all = gatherer_.add(node, payload.view());
     if (!all) return;
     said_.flush();
     place_.send(Message::gathered, spans_of(all->nodes), all->key, all->data, all->addresses);
@@ -235,11 +235,11 @@ class Daemon {
   Gatherer gatherer_;
   std::string wanted_;        // addresses: what has been said of them
   std::set<int> unfinished_;  // this node and those behind it, as far as they are in the job
-  Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
+  Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const Parcel& payload) {
                  if (nodes.size() == 1 && nodes[0] == node_.number)
                    place_.send_packed(type, payload);
                  else
-                   place_.send(Message::relayed, spans_of(nodes), type, payload);
+                   place_.send_with(Message::relayed, relay_begin(nodes, type, payload), payload);
                }};
   std::vector<Watch> signals_;
   Watch input_, gone_, last_;

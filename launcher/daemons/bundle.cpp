@@ -42,7 +42,21 @@ std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans) {
   return out;
 }
 
-void Bundle::put(int node, Message type, std::string_view payload) {
+std::optional<Relayed> read_relayed(std::string_view message) {
+  std::vector<Span> spans;
+  Relayed out;
+  if (!wire::unpack(message, spans, out.type, out.payload)) return std::nullopt;
+  std::optional<std::vector<int>> nodes = nodes_in(spans);
+  if (!nodes) return std::nullopt;
+  out.nodes = std::move(*nodes);
+  return out;
+}
+
+std::string relay_begin(const std::vector<int>& nodes, Message type, const Parcel& payload) {
+  return wire::pack(spans_of(nodes), type, payload.size());
+}
+
+void Bundle::put(int node, Message type, const Parcel& payload) {
   // What a node is told twice it hears twice, such as how much of its output has been taken.
   if (!nodes_.empty() && nodes_.back() < node && type == type_ && payload == payload_) return nodes_.push_back(node);
   flush();
@@ -56,7 +70,7 @@ void Bundle::flush() {
   if (nodes_.empty()) return;
   soon_.reset();
   const std::vector<int> nodes = std::exchange(nodes_, {});
-  const std::string payload = std::exchange(payload_, {});
+  const Parcel payload = std::exchange(payload_, {});
   send_(nodes, type_, payload);
 }
 

@@ -29,14 +29,23 @@ void fields(Archive& a, Span& v) {
 std::vector<Span> spans_of(const std::vector<int>& nodes);
 std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans);  // empty: no nodes
 
+// A message for these nodes, or of theirs, that others pass on (Message::relay, relayed): what is in front of its payload.
+struct Relayed {
+  std::vector<int> nodes;
+  Message type = Message::ping;
+  std::string_view payload;  // of the message that it is in
+};
+std::optional<Relayed> read_relayed(std::string_view message);
+std::string relay_begin(const std::vector<int>& nodes, Message type, const Parcel& payload);
+
 // Collects while the same is put for one node after the other, each of a higher number than the one before; sends
 // when something else is put, and when the loop has nothing else to do. What is put for one node leaves in order, and
 // as often as it was put.
 class Bundle {
  public:
-  using Send = std::function<void(const std::vector<int>& nodes, Message, const std::string& payload)>;
+  using Send = std::function<void(const std::vector<int>& nodes, Message, const Parcel& payload)>;
   Bundle(Loop& loop, Send send) : loop_(loop), send_(std::move(send)) {}
-  void put(int node, Message type, std::string_view payload);
+  void put(int node, Message type, const Parcel& payload);
   void flush();
 
  private:
@@ -44,7 +53,7 @@ class Bundle {
   Send send_;
   std::vector<int> nodes_;
   Message type_ = Message::ping;
-  std::string payload_;
+  Parcel payload_;
   Watch soon_;
 };
 

@@ -16,16 +16,16 @@ Error senseless(Message type) {
 
 }  // namespace
 
-void Daemons::send_down(const std::vector<int>& nodes, Message type, const std::string& payload) {
+void Daemons::send_down(const std::vector<int>& nodes, Message type, const Parcel& payload) {
   std::map<int, std::vector<int>> by_child;
   for (const int node : nodes) by_child[daemons_.at(node)->via].push_back(node);
   for (const auto& [via, behind] : by_child) {
     Daemon& child = *daemons_.at(via);
     if (!child.link) continue;
     const bool direct = behind.size() == 1 && behind[0] == via;
-    const std::string relayed = direct ? "" : wire::pack(spans_of(behind), type, payload);
-    child.link->send_packed(direct ? type : Message::relay, direct ? payload : relayed);
-    traffic_.count(type, direct ? payload.size() : relayed.size());
+    const std::string begin = direct ? "" : relay_begin(behind, type, payload);
+    child.link->send_with(direct ? type : Message::relay, begin, payload);
+    traffic_.count(type, begin.size() + payload.size());
   }
 }
 
@@ -61,13 +61,16 @@ Error Daemons::hear(Daemon& child, Message type, std::string_view payload) {
 // Nobody speaks for nodes that are not behind it.
 bool Daemons::are_behind(const Daemon& child, const std::vector<Span>& spans, std::vector<int>& nodes) const {
   std::optional<std::vector<int>> all = nodes_in(spans);
-  if (!all || all->empty()) return false;
-  for (const int node : *all) {
-    const auto known = daemons_.find(node);
-    if (known == daemons_.end() || known->second->via != child.node) return false;
-  }
+  if (!all || !are_behind(child, *all)) return false;
   nodes = std::move(*all);
   return true;
+}
+
+bool Daemons::are_behind(const Daemon& child, const std::vector<int>& nodes) const {
+  return !nodes.empty() && std::ranges::all_of(nodes, [&](int node) {
+    const auto known = daemons_.find(node);
+    return known != daemons_.end() && known->second->via == child.node;
+  });
 }
 
 // What makes no sense is the fault of who said it, not of the child that has passed it on.
@@ -81,15 +84,11 @@ Error Daemons::said(int node, Message type, std::string_view payload, bool by_it
 }
 
 Error Daemons::hear_relayed(Daemon& child, std::string_view payload) {
-  std::vector<Span> spans;
-  std::vector<int> nodes;
-  Message type = Message::ping;
-  std::string inner;
-  if (!wire::unpack(payload, spans, type, inner) || !are_behind(child, spans, nodes))
-    return senseless(Message::relayed);
-  traffic_.count(type, payload.size());
-  for (const int node : nodes)
-    if (Error e = said(node, type, inner, node == child.node)) return e;
+  const std::optional<Relayed> relayed = read_relayed(payload);
+  if (!relayed || !are_behind(child, relayed->nodes)) return senseless(Message::relayed);
+  traffic_.count(relayed->type, payload.size());
+  for (const int node : relayed->nodes)
+    if (Error e = said(node, relayed->type, relayed->payload, node == child.node)) return e;
   return {};
 }
 

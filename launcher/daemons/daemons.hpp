@@ -78,8 +78,8 @@ class Daemons {
 
   Error start(const std::vector<Host>& hosts);                     // those that are not this machine
   Error start_below(const std::vector<DaemonStart::Node>& nodes);  // in a daemon
-  void tell(int node, Message type, std::string_view payload) {
-    heals() ? write(node, type, payload) : told_.put(node, type, payload);
+  void tell(int node, Message type, const Parcel& payload) {
+    heals() ? write(node, type, payload.view()) : told_.put(node, type, payload);
   }
   void send_now() { told_.flush(); }  // what has been told, where the loop does not come to it
   bool knows(int node) const { return daemons_.contains(node); }
@@ -129,7 +129,7 @@ class Daemons {
   Error start_share(const std::vector<DaemonStart::Node>& nodes);
   void watch_time();
   void enter(const DaemonStart::Node& node, int via, Shell& shell);
-  void send_down(const std::vector<int>& nodes, Message type, const std::string& payload);
+  void send_down(const std::vector<int>& nodes, Message type, const Parcel& payload);
   Error hear(Daemon& child, Message type, std::string_view payload);
   Error hear_relayed(Daemon& child, std::string_view payload);
   Error hear_gathered(Daemon& child, std::string_view payload);
@@ -137,6 +137,7 @@ class Daemons {
   Error hear_not_started(Daemon& child, std::string_view payload);
   Error said(int node, Message type, std::string_view payload, bool by_itself);
   bool are_behind(const Daemon& child, const std::vector<Span>& spans, std::vector<int>& nodes) const;
+  bool are_behind(const Daemon& child, const std::vector<int>& nodes) const;
   void hand_up(const std::vector<int>& nodes, const std::string& why);
   void lose_with_those_behind(Daemon& child, LinkEnd how, const std::string& reason);
   void feed(Shell& shell);
@@ -178,7 +179,7 @@ class Daemons {
   Reception reception_;
   Watch connect_timer_, gone_timer_;
   std::map<int, std::unique_ptr<Daemon>> daemons_;
-  Bundle told_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
+  Bundle told_{loop_, [this](const std::vector<int>& nodes, Message type, const Parcel& payload) {
                  send_down(nodes, type, payload);
                }};
   std::vector<std::unique_ptr<Shell>> shells_;

@@ -64,33 +64,34 @@ void Link::end(LinkEnd how, const std::string& reason) {
   if (events->closed) events->closed(how, reason);
 }
 
-void Link::send_bytes(Message type, const std::string& payload) {
+void Link::send_bytes(Message type, std::string_view begin, const Parcel& end) {
   if (fd_ < 0) return;
-  const auto size = static_cast<uint32_t>(payload.size());
-  for (int shift = 0; shift < 32; shift += 8) unsent_.push_back(static_cast<char>(size >> shift & 0xff));
-  unsent_.push_back(static_cast<char>(type));
-  unsent_ += payload;
+  const auto size = static_cast<uint32_t>(begin.size() + end.size());
+  char header[kFrameHeader];
+  for (size_t i = 0; i < 4; ++i) header[i] = static_cast<char>(size >> (8 * i) & 0xff);
+  header[4] = static_cast<char>(type);
+  unsent_.put(std::string_view(header, sizeof header));
+  unsent_.put(begin);
+  unsent_.put(end);
   if (!writable_) flush();
 }
 
 void Link::flush() {
-  while (fd_ >= 0 && sent_ < unsent_.size()) {
-    const ssize_t n = ::send(fd_, unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
+  while (fd_ >= 0 && !unsent_.empty()) {
+    const std::string_view next = unsent_.front();
+    // What is short, in front of a long parcel, takes no packet of its own.
+    const int more = unsent_.has_more_than_front() ? MSG_MORE : 0;
+    const ssize_t n = ::send(fd_, next.data(), next.size(), MSG_NOSIGNAL | more);
     if (n > 0) {
-      sent_ += static_cast<size_t>(n);
+      unsent_.sent(static_cast<size_t>(n));
     } else if (errno == EAGAIN) {
       if (!writable_) writable_ = loop_.writable(fd_, [this] { flush(); });
-      if (sent_ > unsent_.size() / 2) {
-        unsent_.erase(0, sent_);
-        sent_ = 0;
-      }
       return;
     } else if (errno != EINTR) {
       break;  // the connection is broken: reading it will say so
     }
   }
   unsent_.clear();
-  sent_ = 0;
   writable_.reset();
 }
 

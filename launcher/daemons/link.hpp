@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "launcher/daemons/outbox.hpp"
 #include "launcher/data/wire.hpp"
 #include "launcher/loop/loop.hpp"
 
@@ -41,16 +42,18 @@ class Link {
   void expect_up_to(size_t bytes) { longest_ = bytes; }
   template <class... T>
   void send(Message type, const T&... fields) {
-    send_bytes(type, wire::pack(fields...));
+    send_bytes(type, wire::pack(fields...), {});
   }
-  void send_packed(Message type, const std::string& payload) { send_bytes(type, payload); }
+  void send_packed(Message type, const Parcel& payload) { send_bytes(type, {}, payload); }
+  // A message that begins with these bytes and ends with a parcel.
+  void send_with(Message type, std::string_view begin, const Parcel& end) { send_bytes(type, begin, end); }
   void close();
   bool is_open() const { return fd_ >= 0; }
   // Everything sent has left for the kernel.
   bool is_flushed() const { return unsent_.empty(); }
 
  private:
-  void send_bytes(Message type, const std::string& payload);
+  void send_bytes(Message type, std::string_view begin, const Parcel& end);
   void receive();
   Error deliver();
   void flush();
@@ -62,8 +65,8 @@ class Link {
   int fd_;
   std::chrono::nanoseconds vanish_after_;
   std::shared_ptr<const Events> events_ = std::make_shared<const Events>();  // held by who calls them
-  std::string received_, unsent_;
-  size_t sent_ = 0;  // of unsent_
+  std::string received_;
+  Outbox unsent_;
   size_t longest_ = kLongestGreeting;
   int checks_ = 0;
   // When the kernel last had nothing to wait for, or got on with it; when that was looked at; when this process last

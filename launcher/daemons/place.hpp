@@ -45,8 +45,9 @@ class Place {
   void send(Message type, const T&... fields) {
     send_packed(type, wire::pack(fields...));
   }
-  void send_packed(Message type, const std::string& payload) {
-    if (has_place_ && link_) link_->send_packed(type, payload);
+  void send_packed(Message type, const Parcel& payload) { send_with(type, {}, payload); }
+  void send_with(Message type, std::string_view begin, const Parcel& end) {
+    if (has_place_ && link_) link_->send_with(type, begin, end);
   }
   void write(Message type, std::string_view payload);  // a letter to mpirun
 

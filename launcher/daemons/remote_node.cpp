@@ -8,12 +8,29 @@
 
 namespace tutti::launcher {
 
-void RemoteNode::launch(NodeTask task) {
-  task.environment = without_host_variables(std::move(task.environment));
-  for (const int rank : task.map.ranks_on(task.node)) ranks_.insert(rank);
-  alive_ = ranks_;
-  task.node = -1;  // each finds itself by its name, so that all are told the same
-  tell(Message::launch, task);
+void RemoteNode::launch(const Common<NodeTask>& task, int, std::span<const int> ranks) {
+  ranks_.assign(ranks.begin(), ranks.end());
+  alive_.assign(ranks.size(), true);
+  talk_ = after(talk_, Message::launch);
+  send_(Message::launch, task.packed([](const NodeTask& of_all) {
+    NodeTask told = of_all;
+    told.environment = without_host_variables(std::move(told.environment));
+    told.node = -1;  // each finds itself by its name, so that all are told the same
+    return wire::pack(told);
+  }));
+}
+
+bool RemoteNode::has(int rank) const {
+  return std::ranges::binary_search(ranks_, rank);
+}
+
+bool RemoteNode::ends(int rank) {
+  const auto at = std::ranges::lower_bound(ranks_, rank);
+  if (at == ranks_.end() || *at != rank) return false;
+  const auto index = at - ranks_.begin();
+  const bool was_alive = alive_[static_cast<size_t>(index)];
+  alive_[static_cast<size_t>(index)] = false;
+  return was_alive;
 }
 
 // The state changes first: what is heard may make this side say something at once.
@@ -44,26 +61,29 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
         task.node = static_cast<int>(std::ranges::find(task.map.nodes, name_) - task.map.nodes.begin());
       if (!is_consistent(task)) return false;
       task.environment = with_own_host_variables(std::move(task.environment));
-      return node.launch(std::move(task)), true;
+      const int number = task.node;
+      const std::vector<int> ranks = task.map.ranks_on(number);
+      return node.launch(Common<NodeTask>(std::move(task)), number, ranks), true;
     }
     case Message::signal_ranks:
       return unpack(payload, number) && (node.signal_ranks(number), true);
     case Message::finish:
       return unpack(payload, flag) && (node.finish(flag), true);
     case Message::give_input:
-      return unpack(payload, text) && (node.give_input(text), true);
+      return unpack(payload, text) && (node.give_input(Common<std::string>(std::move(text))), true);
     case Message::give_file:
-      return unpack(payload, text, data) && (node.give_file(text, data), true);
+      return unpack(payload, text, data) && (node.give_file(Common<FilePiece>({text, std::move(data)})), true);
     case Message::output_taken:
       return unpack(payload, word) && (node.output_taken(word), true);
     case Message::fence_done:
-      return unpack(payload, text, number, data) && (node.fence_done(text, number, data), true);
+      return unpack(payload, text, number, data) &&
+             (node.fence_done(Common<FenceEnd>({text, number, std::move(data)})), true);
     case Message::find_modex:
       return unpack(payload, word, number) && (node.find_modex(word, number), true);
     case Message::modex_answer:
       return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
     case Message::take_addresses:
-      return unpack(payload, addresses) && (node.take_addresses(addresses), true);
+      return unpack(payload, addresses) && (node.take_addresses(Common<Addresses>(std::move(addresses))), true);
     case Message::deliver_event:
       return unpack(payload, data) && (node.deliver_event(data), true);
     case Message::ranks_failed: {
@@ -76,7 +96,7 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
     }
     case Message::learn: {
       NodeTask kin;
-      return unpack(payload, kin) && is_consistent(kin) && (node.learn(kin), true);
+      return unpack(payload, kin) && is_consistent(kin) && (node.learn(Common<NodeTask>(std::move(kin))), true);
     }
     case Message::look: {
       Question question;
@@ -97,7 +117,7 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
   Addresses addresses;
   OutputStream stream = OutputStream::out;
   RankEnd end;
-  const auto is_rank = [&](int rank) { return ranks_.contains(rank); };
+  const auto is_rank = [&](int rank) { return has(rank); };
   const auto is_stream = [](OutputStream s) { return s == OutputStream::out || s == OutputStream::err; };
   switch (type) {
     case Message::launched:
@@ -105,7 +125,7 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::launch_failed:
       return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
     case Message::rank_ended:
-      return unpack(payload, end) && alive_.erase(end.rank) == 1 && (job.rank_ended(node, end), true);
+      return unpack(payload, end) && ends(end.rank) && (job.rank_ended(node, end), true);
     case Message::rank_aborted:
       return unpack(payload, number, code, text) && is_rank(number) &&
              (job.rank_aborted(node, number, code, text), true);

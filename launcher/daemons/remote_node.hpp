@@ -5,7 +5,11 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "launcher/daemons/protocol.hpp"
 #include "launcher/data/node_contract.hpp"
@@ -14,32 +18,30 @@
 namespace tutti::launcher {
 
 // Brings a message to the other side: over a link of its own, or with the help of others on the way.
-using SendMessage = std::function<void(Message, const std::string& payload)>;
+using SendMessage = std::function<void(Message, const Parcel& payload)>;
 
 // In the launcher.
 class RemoteNode final : public Node {
  public:
   explicit RemoteNode(SendMessage send) : send_(std::move(send)) {}
-  void launch(NodeTask task) override;
+  void launch(const Common<NodeTask>& task, int node, std::span<const int> ranks) override;
   void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
   void finish(bool at_once) override { tell(Message::finish, at_once); }
-  void give_input(std::string bytes) override { tell(Message::give_input, bytes); }
-  void give_file(const std::string& name, const std::string& bytes) override { tell(Message::give_file, name, bytes); }
+  void give_input(const Common<std::string>& bytes) override { tell_all(Message::give_input, bytes); }
+  void give_file(const Common<FilePiece>& piece) override { tell_all(Message::give_file, piece); }
   void output_taken(size_t bytes) override { tell(Message::output_taken, bytes); }
-  void fence_done(const std::string& key, int status, const std::string& data) override {
-    tell(Message::fence_done, key, status, data);
-  }
+  void fence_done(const Common<FenceEnd>& end) override { tell_all(Message::fence_done, end); }
   void find_modex(uint64_t token, int rank) override { tell(Message::find_modex, token, rank); }
   void modex_answer(uint64_t token, int status, const std::string& data) override {
     tell(Message::modex_answer, token, status, data);
   }
-  void take_addresses(const Addresses& addresses) override { tell(Message::take_addresses, addresses); }
+  void take_addresses(const Common<Addresses>& piece) override { tell_all(Message::take_addresses, piece); }
   void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
   void ranks_failed(const std::vector<int>& ranks, const std::string& why) override {
     tell(Message::ranks_failed, ranks, why);
   }
   void reply(uint64_t number, const Reply& reply) override { tell(Message::reply, number, reply); }
-  void learn(const NodeTask& kin) override { tell(Message::learn, kin); }
+  void learn(const Common<NodeTask>& kin) override { tell_all(Message::learn, kin); }
   void look(Question question) override { tell(Message::look, question); }
   void call() override { tell(Message::call); }
 
@@ -52,11 +54,19 @@ class RemoteNode final : public Node {
     talk_ = after(talk_, type);
     send_(type, wire::pack(fields...));
   }
+  template <class T>
+  void tell_all(Message type, const Common<T>& value) {
+    talk_ = after(talk_, type);
+    send_(type, value.packed([](const T& v) { return wire::pack(v); }));
+  }
   bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node);
+  bool has(int rank) const;
+  bool ends(int rank);  // false: it is none of this node, or has ended before
 
   SendMessage send_;
   Talk talk_ = Talk::ready;
-  std::set<int> ranks_, alive_;  // of this node
+  std::vector<int> ranks_;   // of this node, ascending
+  std::vector<bool> alive_;  // in this order
 };
 
 // In the daemon.

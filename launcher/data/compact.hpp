@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long lists of a job in few bytes: the names of nodes in the notation of clusters, "node[001-128],login",
-// and numbers that are mostly alike.
+// Long lists of a job in few bytes: the names of nodes in the notation of clusters, "node[001-128],login"
+// or "x[1000-1003]c[0-7]s0", whose last number counts first, and numbers that are mostly alike.
 #pragma once
 
 #include <cstdint>

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/log.hpp"
 #include "launcher/data/job_map.hpp"
 #include "launcher/data/kin.hpp"
+#include "launcher/data/parcel.hpp"
 #include "launcher/data/rank_profile.hpp"
 #include "launcher/data/rank_view.hpp"
 
@@ -35,29 +37,42 @@ struct RankAddress {
 // What ranks have published under one key: RankAddresses, packed one after the other. No key: nothing.
 struct Addresses {
   std::string key, packed;
+  bool more = false;  // of the same, in the next piece
 };
 
-// What a job asks of a node.
+// What is said of a fence when all have come to it.
+struct FenceEnd {
+  std::string key;
+  int status = 0;
+  std::string data;
+};
+
+struct FilePiece {
+  std::string name, bytes;
+};
+
+// What a job asks of a node. What is Common is asked of all alike, or of many.
 class Node {
  public:
   virtual ~Node() = default;
-  virtual void launch(NodeTask task) = 0;
+  // `node`: the index of this one; `ranks`: its own, ascending.
+  virtual void launch(const Common<NodeTask>& task, int node, std::span<const int> ranks) = 0;
   virtual void signal_ranks(int signal) = 0;
   // Ends what ranks left behind (at once, or with the grace), delivers all output, says finished().
   virtual void finish(bool at_once) = 0;
-  virtual void give_input(std::string bytes) = 0;  // for the rank that reads it, or all; empty: the end
+  virtual void give_input(const Common<std::string>& bytes) = 0;  // for the rank that reads it, or all; empty: the end
   // Before launch(): a piece of a file that ranks shall find. The launcher's own node has it.
-  virtual void give_file(const std::string& name, const std::string& bytes) = 0;
+  virtual void give_file(const Common<FilePiece>& piece) = 0;
   virtual void output_taken(size_t bytes) = 0;  // room for as much again
-  virtual void fence_done(const std::string& key, int status, const std::string& data) = 0;
+  virtual void fence_done(const Common<FenceEnd>& end) = 0;
   virtual void find_modex(uint64_t token, int rank) = 0;
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
-  virtual void take_addresses(const Addresses& addresses) = 0;  // of the ranks of all nodes
+  virtual void take_addresses(const Common<Addresses>& piece) = 0;  // of the ranks of all nodes
   virtual void deliver_event(const std::string& packed) = 0;
   // Ranks of another node, which has failed with them: that is an event for those here.
   virtual void ranks_failed(const std::vector<int>& ranks, const std::string& why) = 0;
   virtual void reply(uint64_t number, const Reply& reply) = 0;  // to what a rank has asked beyond the job
-  virtual void learn(const NodeTask& kin) = 0;                  // another job, which ranks may come to talk to
+  virtual void learn(const Common<NodeTask>& kin) = 0;          // another job, which ranks may come to talk to
   virtual void look(Question question) = 0;                     // at what its ranks are doing: says looked()
   virtual void call() = 0;                                      // says answered(), as soon as it can
 };

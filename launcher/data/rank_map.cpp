@@ -7,8 +7,6 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 26;  // more is not believed of a message
-
 // Which ranks of a range are on a node: the first one's number, or -1.
 int first_on(const RankRange& range, int node) {
   if (node < range.first_node || node >= range.first_node + range.nodes) return -1;
@@ -89,6 +87,24 @@ RankMap RankMap::renumbered(const std::vector<int>& new_number) const {
       out.close();
     }
   return out;
+}
+
+RanksByNode::RanksByNode(const RankMap& map, size_t nodes) : ranks_(map.size()), ends_(nodes, 0) {
+  size_t before = 0;
+  const std::vector<int> counts = map.counts(nodes);
+  for (size_t node = 0; node < nodes; ++node) {
+    ends_[node] = before;
+    before += static_cast<size_t>(counts[node]);
+  }
+  for (const RankRange& range : map.ranges())
+    for (int i = 0; i < range.count(); ++i) ranks_[ends_[static_cast<size_t>(range[i].node)]++] = range.first + i;
+}
+
+std::span<const int> RanksByNode::on(int node) const {
+  const auto at = static_cast<size_t>(node);
+  if (node < 0 || at >= ends_.size()) return {};
+  const size_t begin = at == 0 ? 0 : ends_[at - 1];
+  return std::span(ranks_).subspan(begin, ends_[at] - begin);
 }
 
 bool RankMap::is_consistent(size_t nodes, size_t apps) const {

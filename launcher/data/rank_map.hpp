@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "launcher/place/placement.hpp"
 
 namespace tutti::launcher {
+
+inline constexpr int kMostRanks = 1 << 26;  // more is not believed of a message
 
 // `each` consecutive ranks on each of `nodes` consecutive nodes, all of one program; on every one of these
 // nodes they begin with the same local rank. Six ranks by slot on three nodes of two slots are {0, 0, 3, 2},
@@ -79,6 +82,19 @@ class RankMap {
   void push_back(const RankPlace& place);
   void close();
   std::vector<RankRange> ranges_;
+};
+
+// The ranks of each node, for whoever asks for those of all nodes: a map of a range for each rank takes long to say them.
+class RanksByNode {
+ public:
+  RanksByNode() = default;
+  RanksByNode(const RankMap& map, size_t nodes);
+  // Ascending; of a node that is not in the map: none.
+  std::span<const int> on(int node) const;
+
+ private:
+  std::vector<int> ranks_;
+  std::vector<size_t> ends_;  // by node: where its ranks end
 };
 
 }  // namespace tutti::launcher

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "launcher/data/compact.hpp"
+#include "launcher/data/compact_ranges.hpp"
 #include "launcher/data/kin.hpp"
 #include "launcher/data/node_contract.hpp"
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 17;
+inline constexpr int kWireVersion = 18;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -126,6 +127,7 @@ class Packer {
     plain ? (*this)(compact_names(list)) : (*this)(list);
   }
   void numbers(const std::vector<int>& list) { (*this)(compact_numbers(list)); }
+  void ranges(const std::vector<RankRange>& list) { (*this)(compact_ranges(list)); }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -144,6 +146,11 @@ class Unpacker {
     value = static_cast<T>(word);
   }
   void operator()(std::string& text) {
+    std::string_view bytes;
+    (*this)(bytes);
+    text = bytes;
+  }
+  void operator()(std::string_view& text) {  // as long as the bytes are there
     const size_t size = length();
     text = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -178,6 +185,13 @@ class Unpacker {
     std::optional<std::vector<int>> all = expand_numbers(repeats);
     all ? void(list = std::move(*all)) : spoil();
   }
+  void ranges(std::vector<RankRange>& list) {
+    std::string text;
+    (*this)(text);
+    std::optional<std::vector<RankRange>> all = expand_ranges(text);
+    all ? void(list = std::move(*all)) : spoil();
+  }
+  size_t left() const { return rest_.size(); }  // none either where the bytes are wrong
   bool right() const { return right_ && rest_.empty(); }
   // What is left is these fields, and nothing else.
   template <class... T>
@@ -240,22 +254,13 @@ void fields(Archive& a, Repeat& v) {
   a(v.value);
 }
 template <class Archive>
-void fields(Archive& a, RankRange& v) {
-  a(v.first);
-  a(v.first_node);
-  a(v.nodes);
-  a(v.each);
-  a(v.app);
-  a(v.first_local);
-}
-template <class Archive>
 void fields(Archive& a, JobMap& v) {
   a(v.id);
   a.names(v.nodes);
   a.numbers(v.slots);
   a.numbers(v.rank_cores);
   a(v.apps);
-  a(v.ranks.raw_ranges());
+  a.ranges(v.ranks.raw_ranges());
 }
 template <class Archive>
 void fields(Archive& a, MapPolicy& v) {
@@ -316,6 +321,18 @@ template <class Archive>
 void fields(Archive& a, Addresses& v) {
   a(v.key);
   a(v.packed);
+  a(v.more);
+}
+template <class Archive>
+void fields(Archive& a, FenceEnd& v) {
+  a(v.key);
+  a(v.status);
+  a(v.data);
+}
+template <class Archive>
+void fields(Archive& a, FilePiece& v) {
+  a(v.name);
+  a(v.bytes);
 }
 template <class Archive>
 void fields(Archive& a, RankAddress& v) {

@@ -13,14 +13,19 @@ namespace {
 
 constexpr int kNothing = -1;  // PMIx's word for a question that has no answer
 
-std::vector<std::string> by_rank(const Addresses& addresses, size_t ranks) {
-  std::vector<std::string> out(ranks);
-  wire::Unpacker unpacker(addresses.packed);
-  while (!unpacker.right()) {
-    RankAddress address{-1, ""};
-    unpacker(address);
-    if (address.rank < 0 || static_cast<size_t>(address.rank) >= ranks) break;
-    out[static_cast<size_t>(address.rank)] = std::move(address.data);
+// Each as it lies in its piece.
+std::vector<std::string_view> by_rank(const std::vector<std::string>& pieces, size_t ranks) {
+  std::vector<std::string_view> out(ranks);
+  for (const std::string& piece : pieces) {
+    wire::Unpacker unpacker(piece);
+    while (!unpacker.right()) {
+      int rank = -1;
+      std::string_view data;
+      unpacker(rank);
+      unpacker(data);
+      if (rank < 0 || static_cast<size_t>(rank) >= ranks) break;
+      out[static_cast<size_t>(rank)] = data;
+    }
   }
   return out;
 }
@@ -47,9 +52,13 @@ Addresses AddressTables::own(const NodeTask& task, const std::string& published)
 
 void AddressTables::take(const NodeTask& task, const Addresses& addresses) {
   if (!is_address_key(addresses.key)) return;
-  if (written_.insert(addresses.key).second && !addresses.packed.empty()) {
+  if (!addresses.packed.empty() && !written_.contains(addresses.key))
+    pieces_[addresses.key].push_back(addresses.packed);
+  if (addresses.more) return;
+  const auto pieces = pieces_.extract(addresses.key);
+  if (written_.insert(addresses.key).second && !pieces.empty()) {
     const std::string file = folder_ + "/" + addresses.key;
-    if (Error e = write_address_table(file, by_rank(addresses, task.map.ranks.size())))
+    if (Error e = write_address_table(file, by_rank(pieces.mapped(), task.map.ranks.size())))
       say(Level::debug, "the addresses of all ranks cannot be written to {}: {}", file, e.message());
   }
   const auto waiting = questions_.extract(addresses.key);

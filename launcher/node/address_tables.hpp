@@ -25,7 +25,7 @@ class AddressTables {
   void needed(const NodeTask& task, uint64_t token, int rank, const std::string& table_of);
   // Those of this node's ranks, for a fence behind which they are asked for.
   Addresses own(const NodeTask& task, const std::string& published) const;
-  // Also when another node was the first to ask. No addresses: they have not come with a fence.
+  // A piece of the table, also when another node was the first to ask. No addresses: they have not come with a fence.
   void take(const NodeTask& task, const Addresses& addresses);
 
  private:
@@ -33,6 +33,7 @@ class AddressTables {
   NodeEvents& job_;
   std::string folder_;                                      // the job's
   std::map<std::string, std::vector<uint64_t>> questions_;  // that wait, by the key of the addresses
+  std::map<std::string, std::vector<std::string>> pieces_;  // of tables that have not all come, by their keys
   std::set<std::string> written_;                           // or do not come: by the key of the addresses
 };
 

@@ -76,12 +76,13 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
   return found == ranks_.end() ? nullptr : found->second.get();
 }
 
-void NodeAgent::launch(NodeTask task) {
+void NodeAgent::launch(const Common<NodeTask>& task, int node, std::span<const int> ranks) {
   assume_on_loop();
   TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
-  task_ = std::move(task);
+  task_ = *task;
+  task_.node = node;
   for (App& app : task_.map.apps) settle_folder(app);
-  starting_.emplace().ranks = task_.map.ranks_on(task_.node);
+  starting_.emplace().ranks.assign(ranks.begin(), ranks.end());
   if (const std::optional<std::string> sentence = program_of_another_mpi()) return give_up_launch(126, *sentence);
   if (Error e = prepare_start()) return give_up_launch(1, e.message());
   if (starting_->ranks.empty()) return stop_starting();
@@ -349,8 +350,8 @@ void NodeAgent::client_aborted(int rank, int code, const std::string& text) {
   job_.rank_aborted(task_.node, rank, code, text);
 }
 
-void NodeAgent::learn(const NodeTask& kin) {
-  if (Error e = pmix_.learn(kin)) job_.remark(task_.node, Level::warning, e.message());
+void NodeAgent::learn(const Common<NodeTask>& kin) {
+  if (Error e = pmix_.learn(*kin)) job_.remark(task_.node, Level::warning, e.message());
 }
 void NodeAgent::look(Question question) {
   job_.looked(task_.node, question.number, look_at_ranks(task_.map.id, question.records_of));

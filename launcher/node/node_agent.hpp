@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,15 +45,13 @@ class NodeAgent final : public Node, private PmixServer::Events {
             int node);
   ~NodeAgent() override;
 
-  void launch(NodeTask task) override;
+  void launch(const Common<NodeTask>& task, int node, std::span<const int> ranks) override;
   void signal_ranks(int signal) override;
   void finish(bool at_once) override;
-  void give_input(std::string bytes) override { streams_.give_input(std::move(bytes)); }
-  void give_file(const std::string& name, const std::string& bytes) override { files_.give(name, bytes); }
+  void give_input(const Common<std::string>& bytes) override { streams_.give_input(*bytes); }
+  void give_file(const Common<FilePiece>& piece) override { files_.give(piece->name, piece->bytes); }
   void output_taken(size_t bytes) override { streams_.output_taken(bytes); }
-  void fence_done(const std::string& key, int status, const std::string& data) override {
-    pmix_.finish_fence(key, status, data);
-  }
+  void fence_done(const Common<FenceEnd>& end) override { pmix_.finish_fence(end->key, end->status, end->data); }
   void find_modex(uint64_t token, int rank) override {
     assume_on_loop();
     pmix_.find_modex(token, rank);
@@ -60,11 +59,11 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void modex_answer(uint64_t token, int status, const std::string& data) override {
     pmix_.finish_modex(token, status, data);
   }
-  void take_addresses(const Addresses& addresses) override { addresses_.take(task_, addresses); }
+  void take_addresses(const Common<Addresses>& piece) override { addresses_.take(task_, *piece); }
   void deliver_event(const std::string& packed) override { pmix_.deliver_event(packed); }
   void ranks_failed(const std::vector<int>& ranks, const std::string& why) override;
   void reply(uint64_t number, const Reply& reply) override { pmix_.reply(number, reply); }
-  void learn(const NodeTask& kin) override;
+  void learn(const Common<NodeTask>& kin) override;
   void look(Question question) override;
   void call() override { job_.answered(task_.node); }
   bool is_finished() const { return ending_.over; }

@@ -29,14 +29,14 @@ uint64_t word_at(std::string_view bytes, size_t at) {
 
 }  // namespace
 
-Error write_address_table(const std::string& file, const std::vector<std::string>& addresses) {
+Error write_address_table(const std::string& file, const std::vector<std::string_view>& addresses) {
   std::vector<uint64_t> numbers{kMark, addresses.size()};
   uint64_t end = 0;
-  for (const std::string& address : addresses) numbers.push_back(end += address.size());
+  for (const std::string_view address : addresses) numbers.push_back(end += address.size());
   const std::string unfinished = file + ".new";
   std::ofstream out(unfinished, std::ios::binary);
   out.write(reinterpret_cast<const char*>(numbers.data()), static_cast<std::streamsize>(numbers.size() * kWord));
-  for (const std::string& address : addresses) out << address;
+  for (const std::string_view address : addresses) out << address;
   if (out.flush() && std::rename(unfinished.c_str(), file.c_str()) == 0) return {};
   const int reason = errno;
   std::remove(unfinished.c_str());

@@ -16,7 +16,7 @@ namespace tutti {
 
 // `addresses`: by rank; an empty one belongs to a rank that has published none. The file appears with all of its
 // content. The error says why it does not, and leaves its name to the caller.
-Error write_address_table(const std::string& file, const std::vector<std::string>& addresses);
+Error write_address_table(const std::string& file, const std::vector<std::string_view>& addresses);
 
 class AddressTable {
  public:

@@ -28,12 +28,12 @@ struct Sent {
 TEST(Bundle, WhatIsTheSameForManyTravelsOnceAndInOrder) {
   Loop loop;
   std::vector<Sent> sent;
-  Bundle bundle(loop, [&](const std::vector<int>& nodes, Message type, const std::string& payload) {
-    sent.push_back({nodes, type, payload});
+  Bundle bundle(loop, [&](const std::vector<int>& nodes, Message type, const Parcel& payload) {
+    sent.push_back({nodes, type, std::string(payload.view())});
   });
-  for (int node = 1; node < 5; ++node) bundle.put(node, Message::launch, "map");
-  for (int node = 1; node < 3; ++node) bundle.put(node, Message::finish, "");
-  bundle.put(3, Message::signal_ranks, "");
+  for (int node = 1; node < 5; ++node) bundle.put(node, Message::launch, std::string("map"));
+  for (int node = 1; node < 3; ++node) bundle.put(node, Message::finish, Parcel());
+  bundle.put(3, Message::signal_ranks, Parcel());
   EXPECT_EQ(sent.size(), 2u);  // the last waits for more
   const Watch end = loop.after(std::chrono::milliseconds(20), [&loop] { loop.stop(); });
   loop.run();
@@ -45,10 +45,10 @@ TEST(Bundle, WhatIsTheSameForManyTravelsOnceAndInOrder) {
 TEST(Bundle, WhatANodeIsToldTwiceItHearsTwice) {
   Loop loop;
   std::vector<Sent> sent;
-  Bundle bundle(loop, [&](const std::vector<int>& nodes, Message type, const std::string& payload) {
-    sent.push_back({nodes, type, payload});
+  Bundle bundle(loop, [&](const std::vector<int>& nodes, Message type, const Parcel& payload) {
+    sent.push_back({nodes, type, std::string(payload.view())});
   });
-  for (int node : {1, 1, 2, 1, 2}) bundle.put(node, Message::output_taken, "64k");
+  for (int node : {1, 1, 2, 1, 2}) bundle.put(node, Message::output_taken, std::string("64k"));
   bundle.flush();
   EXPECT_EQ(sent, (std::vector<Sent>{{{1}, Message::output_taken, "64k"},
                                      {{1, 2}, Message::output_taken, "64k"},

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "launcher/data/compact.hpp"
+#include "launcher/data/compact_ranges.hpp"
 #include "launcher/data/wire.hpp"
 
 namespace tutti::launcher {
@@ -102,13 +104,81 @@ TEST(Compact, NamesComeBackAsTheyWere) {
     EXPECT_EQ(expand_names(compact_names(names)), names) << compact_names(names);
   }
   EXPECT_EQ(compact_names({"n9", "n10", "n11", "login"}), "n[9-11],login");
+  EXPECT_EQ(compact_names({"r1-n1", "r1-n2", "r2-n1", "r2-n2"}), "r[1-2]-n[1-2]");
+  EXPECT_EQ(compact_names({"r1-n1", "r1-n2", "r2-n1", "r3-n1"}), "r1-n[1-2],r[2-3]-n1");
   EXPECT_FALSE(has_plain_names({"a,b"}));
 }
 
+// As machines name them by cabinet, chassis, slot, board and node.
+std::vector<std::string> names_of_cabinets(int cabinets) {
+  std::vector<std::string> out;
+  for (int n = 0; n < cabinets * 256; ++n)
+    out.push_back(fmt::format("x{}c{}s{}b{}n{}", 1000 + n / 256, n / 32 % 8, n / 4 % 8, n / 2 % 2, n % 2));
+  return out;
+}
+
+TEST(Compact, NamesOfSeveralNumbersAreRanges) {
+  std::vector<std::string> names = names_of_cabinets(31);
+  EXPECT_EQ(compact_names(names), "x[1000-1030]c[0-7]s[0-7]b[0-1]n[0-1]");
+  EXPECT_EQ(expand_names(compact_names(names)), names);
+  // Some are not used.
+  std::mt19937 random(1);
+  std::erase_if(names, [&](const std::string&) { return random() % 100 == 0; });
+  EXPECT_EQ(expand_names(compact_names(names)), names);
+  EXPECT_LT(compact_names(names).size(), 10000u);
+  std::ranges::shuffle(names, random);
+  EXPECT_EQ(expand_names(compact_names(names)), names);
+  std::vector<std::string> addresses;
+  for (int i = 0; i < 1000; ++i) addresses.push_back(fmt::format("ip-10-0-{}-{:03}.ec2.internal", i / 256, i % 256));
+  EXPECT_EQ(compact_names(addresses), "ip-10-0-[0-2]-[000-255].ec2.internal,ip-10-0-3-[000-231].ec2.internal");
+  EXPECT_EQ(expand_names(compact_names(addresses)), addresses);
+}
+
 TEST(Compact, TextsThatAreNoNamesAreRefused) {
-  for (const char* text : {",", "a,,b", "n[1-", "n[2-1]", "n[1]", "n[-]", "n[x-2]", "n[0-999999999]", "n]1-2["})
+  for (const char* text : {",", "a,,b", "n[1-", "n[2-1]", "n[1]", "n[-]", "n[x-2]", "n[0-999999999]", "n]1-2[",
+                           "n[0-1023]m[0-1024]", "a[1-1][1-1][1-1][1-1][1-1][1-1][1-1][1-1][1-1]"})
     EXPECT_EQ(expand_names(text), std::nullopt) << text;
   EXPECT_EQ(expand_numbers({{uint64_t{1} << 60, 1}}), std::nullopt);
+}
+
+TEST(CompactRanges, ComeBackAsTheyWere) {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<RankPlace> places;
+    std::vector<int> local(10, 0);
+    while (places.size() < 300) {
+      const int node = static_cast<int>(random() % 10), app = static_cast<int>(random() % 3);
+      for (unsigned i = random() % 4; i > 0; --i) {
+        const bool odd = trial % 2 == 1 && random() % 10 == 0;  // a number that is not the next
+        places.push_back({node, app, odd ? static_cast<int>(random() % 100) : local[static_cast<size_t>(node)]++});
+      }
+    }
+    const RankMap map(places);
+    EXPECT_EQ(expand_ranges(compact_ranges(map.ranges())), map.ranges());
+  }
+  EXPECT_EQ(expand_ranges(""), std::vector<RankRange>());
+}
+
+TEST(CompactRanges, ThatMakeNoSenseAreRefused) {
+  for (const std::string& text :
+       {std::string("\x80"), std::string("\xff\xff\xff\xff\xff\xff\x01"), std::string("\x01"), std::string("\x01\x10"),
+        std::string("\x01\x01"), std::string("\x01\x03\xff\xff\x3f\xff\xff\x3f"),
+        std::string("\x01\x01\xff\xff\xff\x7f")})
+    EXPECT_EQ(expand_ranges(text), std::nullopt) << text.size();
+}
+
+TEST(RanksByNode, AreThoseOfTheMap) {
+  std::mt19937 random(1);
+  std::vector<RankPlace> places;
+  for (int r = 0; r < 500; ++r) places.push_back({static_cast<int>(random() % 9), 0, r});
+  const RankMap map(places);
+  const RanksByNode ranks(map, 12);
+  for (int node = 0; node < 12; ++node) {
+    const auto on = ranks.on(node);
+    EXPECT_EQ(std::vector<int>(on.begin(), on.end()), map.on(node));
+  }
+  EXPECT_TRUE(ranks.on(12).empty());
+  EXPECT_TRUE(RanksByNode().on(0).empty());
 }
 
 NodeTask large(int nodes, int each, bool by_node) {
@@ -140,6 +210,24 @@ TEST(Wire, TheLaunchMessageOfAMillionRanksIsShort) {
     EXPECT_EQ(got.map.nodes, sent.map.nodes);
     EXPECT_EQ(got.allocation_slots, sent.allocation_slots);
   }
+}
+
+TEST(Wire, APlaceAtRandomTakesFourBytesAtMost) {
+  NodeTask sent = large(7813, 128, false);
+  const size_t regular = wire::pack(sent).size();
+  std::vector<int> nodes;
+  for (const RankPlace place : sent.map.ranks) nodes.push_back(place.node);
+  std::ranges::shuffle(nodes, std::mt19937(1));
+  std::vector<int> local(7813, 0);
+  std::vector<RankPlace> places;
+  for (const int node : nodes) places.push_back({node, 0, local[static_cast<size_t>(node)]++});
+  sent.map.ranks = places;
+  const std::string bytes = wire::pack(sent);
+  EXPECT_LT(bytes.size(), regular + 4 * places.size());
+  NodeTask got;
+  ASSERT_TRUE(wire::unpack(bytes, got));
+  EXPECT_TRUE(is_consistent(got));
+  EXPECT_EQ(got.map.ranks, sent.map.ranks);
 }
 
 }  // namespace
