@@ -76,7 +76,7 @@ ALIKE = [
 ]
 # The tests test_pages_WORD of tests/cluster/page_tests.sh.
 CLUSTERS = ("keys", "slurm", "root")
-TEST_NAME = re.compile(r"\b(?:docs|packaging|cluster|man|io|profile)\.[\w-]+")
+TEST_NAME = re.compile(r"\b(?:docs|packaging|cluster|man|io|profile|launcher)\.[\w-]+")
 NOTICE = re.compile(r"^\[\d+\][-+ ]  (Running|Done|Exit|Terminated|Killed|Interrupt|Quit)\b")
 SOON = 20
 SECONDS = 60

@@ -180,7 +180,7 @@ END
   expect_code 2
   said "--host: 'node[3-1]' is not a list of nodes such as node[1-3,7]"
   "$build/bin/tutti" frobnicate >out 2>err && fail "an unknown command succeeds"
-  said "there is no command 'tutti frobnicate'; there are run, info, why, top, fortran, jobs, doctor, profile, plan, report, help and version"
+  said "there is no command 'tutti frobnicate'; there are run, info, why, top, fortran, jobs, doctor, profile, plan, tune, report, help and version"
   "$mpirun" help binding >out 2>err || fail "mpirun help binding fails"
   printed "--bind-to WHAT"
   "$mpirun" help >out 2>err || fail "mpirun help fails"

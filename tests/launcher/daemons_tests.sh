@@ -99,7 +99,7 @@ test_what_a_daemon_says_is_the_reason() {
   said_once "tutti: "
   said "tutti: error: cannot start the daemon on a.invalid: cannot make the job's folder /no/such/folder/tutti."
   # A firewall: nothing of the launcher's can be reached.
-  printf '#!/bin/bash\nshift\nexec sh -c "$*" < <(sed -u "s/^address .*/address 127.0.0.2/; s/^port .*/port 9/")\n' >shell
+  printf '#!/bin/bash\nshift\nexec sh -c "$*" < <(sed -u "s/^above .*/above 9 127.0.0.2/")\n' >shell
   launch --set launch.rsh=./shell -H a.invalid -n 1 true
   expect_code 1
   said_once "tutti: "
