@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exec/execution.hpp"
 
-#include <mpi-ext.h>
+#include <mpi.h>
 #include <mpi.h>
 
 #include <utility>
@@ -77,9 +77,7 @@ void Execution::abandon(int error_class) {
 }
 
 bool Execution::ends_with_failure(int error_class) {
-  const bool nothing_came =
-      error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_REVOKED || error_class == MPI_ERR_PROC_ABORTED;
-  if (!nothing_came || is_abandoned()) return false;
+  if (!Messages::is_forsaken(error_class) || is_abandoned()) return false;
   abandon(error_class);
   return true;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exec/messages.hpp"
 
+#include <mpi-ext.h>
+
 #include "engine/engine.hpp"
 
 namespace tutti::exec {
@@ -31,6 +33,10 @@ void Messages::send(uint32_t index, const Payload& payload, uint64_t signature) 
   channel_.engine->send(op);
 }
 
+bool Messages::is_forsaken(int mpi_class) {
+  return mpi_class == MPIX_ERR_PROC_FAILED || mpi_class == MPIX_ERR_REVOKED || mpi_class == MPI_ERR_PROC_ABORTED;
+}
+
 void Messages::receive(uint32_t index) {
   const Step& step = binding_.plan().steps[index];
   Receive& op = recvs_[step.operation];
@@ -58,6 +64,7 @@ void Messages::done(const engine::Operation& operation, uint32_t step) {
 // exchange, are compared when they are received; the others were when they arrived.
 void Messages::compare(const Receive& receive) const {
   if (!channel_.ledger || receive.outcome.cancelled || withdrawn_) return;
+  if (is_forsaken(receive.outcome.mpi_class)) return;  // what it knows of a message is of an earlier start
   if (!binding_.call().pair_data) return channel_.ledger->differs(serial_, receive.match.source, receive.signature);
   channel_.ledger->pair_differs(serial_, receive.match.source, receive.signature,
                                 binding_.signature_of(binding_.plan().steps[receive.step].into),

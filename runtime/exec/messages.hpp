@@ -26,6 +26,9 @@ class Messages {
     ~Run() = default;
   };
 
+  // With this outcome a message has not come: whoever would have sent it has failed, or may not any more.
+  static bool is_forsaken(int mpi_class);
+
   Messages(Run& run, engine::Channel& channel, const Binding& binding);
   Messages(const Messages&) = delete;
 

@@ -98,6 +98,27 @@ void collectives(MPI_Comm comm) {
   FAILS(MPI_Comm_dup(comm, &made), MPIX_ERR_PROC_FAILED);
 }
 
+// It fails in calls of one form behind others of another form, which may have left what they used. The buffers are others
+// each time: what is called again as before is kept apart.
+void forms(MPI_Comm comm) {
+  constexpr int kCounts[] = {1, 1 << 16}, kRounds = 10;
+  std::vector<int> data((1 << 16) + kRounds, rank), sums[2] = {data, data};
+  MPI_Request requests[2];
+  const auto begin = [&](int round) {
+    for (int i = 0; i < 2; ++i)
+      OK(MPI_Iallreduce(data.data() + round, sums[i].data() + round, kCounts[i], MPI_INT, MPI_SUM, comm, &requests[i]));
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    begin(round);
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < 2; ++i)
+      OK(MPI_Allreduce(data.data() + round, sums[i].data() + round, kCounts[i], MPI_INT, MPI_SUM, comm));
+  }
+  if (rank != victim()) begin(0);
+  dying::fails(comm, victim());
+  for (MPI_Request& each : requests) FAILS(MPI_Wait(&each, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+}
+
 // One hears of the failure and revokes; the others wait for each other.
 void revocation(MPI_Comm comm) {
   dying::fails(comm, victim());
@@ -150,8 +171,9 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)(MPI_Comm);
-  } situations[] = {{"receives", receives},       {"sends", sends},           {"anybody", anybody},
-                    {"collectives", collectives}, {"revocation", revocation}, {"first_fails", first_fails}};
+  } situations[] = {{"receives", receives},       {"sends", sends}, {"anybody", anybody},
+                    {"collectives", collectives}, {"forms", forms}, {"revocation", revocation},
+                    {"first_fails", first_fails}};
   if (what == "twice") {
     twice(comm);
   } else {
