@@ -4,52 +4,11 @@
 // nothing at all where the ranks share the window's memory. Rank 0 acts, the others serve. For runs in which nobody looks
 // on at windows (--check=strict, sanitizers), where MPI_Win_lock_all asks everybody.
 #include "check.hpp"
+#include "rma/messages.hpp"
 
 namespace {
 
 int me, size;
-
-// Messages so far, by rank.
-class Messages {
- public:
-  Messages() {
-    int level, index = -1, count = 0;
-    MPI_Comm comm = MPI_COMM_WORLD;
-    OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
-    OK(MPI_T_pvar_session_create(&session_));
-    OK(MPI_T_pvar_get_index("messages.sent", MPI_T_PVAR_CLASS_COUNTER, &index));
-    OK(MPI_T_pvar_handle_alloc(session_, index, &comm, &sent_, &count));
-    CHECK_EQ(count, size);
-    OK(MPI_T_pvar_start(session_, sent_));
-  }
-  ~Messages() {
-    MPI_T_pvar_handle_free(session_, &sent_);
-    MPI_T_pvar_session_free(&session_);
-    MPI_T_finalize();
-  }
-  Messages(const Messages&) = delete;
-
-  // To each rank, by what `call` does.
-  template <class Call>
-  std::vector<long> by(Call&& call) const {
-    const std::vector<unsigned long> before = now();
-    call();
-    const std::vector<unsigned long> after = now();
-    std::vector<long> sent;
-    for (size_t r = 0; r < after.size(); ++r) sent.push_back(static_cast<long>(after[r] - before[r]));
-    return sent;
-  }
-
- private:
-  std::vector<unsigned long> now() const {
-    std::vector<unsigned long> counts(static_cast<size_t>(size));
-    OK(MPI_T_pvar_read(session_, sent_, counts.data()));
-    return counts;
-  }
-
-  MPI_T_pvar_session session_ = MPI_T_PVAR_SESSION_NULL;
-  MPI_T_pvar_handle sent_ = MPI_T_PVAR_HANDLE_NULL;
-};
 
 class Window {
  public:
