@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "launcher/ask/collective_calls.hpp"
 #include "launcher/ask/commands.hpp"
 #include "launcher/ask/found_ranks.hpp"
 #include "launcher/ask/top_view.hpp"
@@ -36,7 +35,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kHelp =
     "Usage: tutti top [--once] [--json] [--interval SECONDS] [JOB]\n"
-    "Shows a running job: what each rank does, its calls a second, for whom it waits, and who is unlike most.\n"
+    "Shows a running job: what each rank does, its calls and bytes a second, for whom it waits,\n"
+    "and who is unlike most.\n"
     "JOB is a part of a job's name, where there are several. --once prints that and ends, --json as JSON.\n";
 
 struct Options {

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/bytes_text.hpp"
 #include "launcher/data/json_text.hpp"
 
 namespace tutti::launcher {
@@ -76,7 +77,8 @@ std::string cut(const std::string& line, int width) {
 // As wide as what stands in them.
 struct Columns {
   int host = 4, whom = 9;
-  explicit Columns(const std::vector<TopRow>& rows) {
+  bool bytes;  // there is room for them
+  Columns(const std::vector<TopRow>& rows, int width) : bytes(width >= 100) {
     for (const TopRow& row : rows) {
       host = std::clamp(characters_of(row.rank->host), host, 12);
       whom = std::clamp(characters_of(whom_of(*row.rank)), whom, 12);
@@ -94,11 +96,16 @@ std::string does_of(const RankView& rank, int room) {
                      rank.place.substr(0, rank.place.find(',')));
 }
 
+std::string amount_text(double bytes) {
+  return bytes < 0 ? "" : bytes_text(bytes);
+}
+
 std::string line_of(const TopRow& row, const Columns& columns, int width) {
   const RankView& rank = *row.rank;
   const std::string rate = row.calls_a_second < 0 ? "" : fmt::format("{:.0f}", row.calls_a_second);
-  std::string out = fmt::format("{}{:>6} {:<{}.{}} {:<9} {:>8} {:>8}  {:<{}.{}} ", row.odd ? "*" : " ", rank.rank,
-                                rank.host, columns.host, columns.host, word_of(row.state), rate,
+  const std::string bytes = columns.bytes ? fmt::format(" {:>9}", amount_text(row.bytes_a_second)) : "";
+  std::string out = fmt::format("{}{:>6} {:<{}.{}} {:<9} {:>8}{} {:>8}  {:<{}.{}} ", row.odd ? "*" : " ", rank.rank,
+                                rank.host, columns.host, columns.host, word_of(row.state), rate, bytes,
                                 span_text(rank.milliseconds), whom_of(rank), columns.whom, columns.whom);
   return cut(out + does_of(rank, width - characters_of(out)), width);
 }
@@ -106,16 +113,21 @@ std::string line_of(const TopRow& row, const Columns& columns, int width) {
 std::string head_of(const std::vector<TopRow>& rows) {
   std::map<RankState, int> states;
   std::set<std::string> hosts;
-  double calls = 0;
-  for (const TopRow& row : rows)
-    ++states[row.state], hosts.insert(row.rank->host), calls += std::max(0.0, row.calls_a_second);
+  double calls = 0, bytes = 0;
+  bool all_bytes = true;  // are known
+  for (const TopRow& row : rows) {
+    ++states[row.state], hosts.insert(row.rank->host);
+    calls += std::max(0.0, row.calls_a_second), bytes += row.bytes_a_second;
+    all_bytes &= row.bytes_a_second >= 0;
+  }
   const RankView& first = *rows.front().rank;
   std::string out = fmt::format("job {}: {}, {} of {} ranks on {} {}:", first.job, first.program, rows.size(),
                                 first.size, hosts.size(), hosts.size() == 1 ? "node" : "nodes");
   const char* between = "";
   for (const auto& [state, count] : states)
     out += fmt::format("{} {} {}", std::exchange(between, ","), count, word_of(state));
-  return out + fmt::format("; {:.0f} calls a second", calls);
+  return out +
+         fmt::format("; {:.0f} calls{}{} a second", calls, all_bytes ? ", " : "", all_bytes ? bytes_text(bytes) : "");
 }
 
 }  // namespace
@@ -131,9 +143,12 @@ std::vector<TopRow> top_rows(const Look& before, const Look& now, TopOrder order
   for (const RankView& rank : now.view.ranks) {
     TopRow row{.rank = &rank, .state = state_of(rank)};
     const auto then = before.calls.find(rank.rank), known = now.calls.find(rank.rank);
-    if (known != now.calls.end()) row.calls = static_cast<int64_t>(known->second);
-    if (then != before.calls.end() && row.calls >= static_cast<int64_t>(then->second) && seconds > 0)
-      row.calls_a_second = static_cast<double>(known->second - then->second) / seconds;
+    if (known != now.calls.end()) row.calls = known->second.calls;
+    if (then != before.calls.end() && row.calls >= then->second.calls && seconds > 0) {
+      row.calls_a_second = static_cast<double>(row.calls - then->second.calls) / seconds;
+      if (known->second.bytes_a_call >= 0)
+        row.bytes_a_second = row.calls_a_second * static_cast<double>(known->second.bytes_a_call);
+    }
     rows.push_back(row);
   }
   find_odd(rows);
@@ -155,14 +170,15 @@ std::vector<TopRow> top_rows(const Look& before, const Look& now, TopOrder order
 
 std::string top_text(const std::vector<TopRow>& rows, const TopShape& shape) {
   if (rows.empty()) return "";
-  const Columns columns(rows);
+  const Columns columns(rows, shape.width);
   std::vector<std::string> lines{cut(head_of(rows), shape.width)};
   // On a low screen the keys give way first, and then what the columns are called.
   const bool has_keys = shape.keys && shape.height >= 6;
   if (shape.height >= 4)
-    lines.push_back(cut(fmt::format("  {:>5} {:<{}} {:<9} {:>8} {:>8}  {:<{}} {}", "rank", "node", columns.host, "is",
-                                    "calls/s", "for", "waits for", columns.whom, "in, or after"),
-                        shape.width));
+    lines.push_back(
+        cut(fmt::format("  {:>5} {:<{}} {:<9} {:>8}{} {:>8}  {:<{}} {}", "rank", "node", columns.host, "is", "calls/s",
+                        columns.bytes ? "   bytes/s" : "", "for", "waits for", columns.whom, "in, or after"),
+            shape.width));
   const size_t room = static_cast<size_t>(std::max(shape.height, 1)) - lines.size() - (has_keys ? 1 : 0);
   const size_t shown = rows.size() <= room ? rows.size() : std::max<size_t>(room, 1) - 1;
   const auto chosen = static_cast<size_t>(
@@ -198,11 +214,12 @@ std::string top_json(const std::vector<TopRow>& rows) {
     out += fmt::format(
         "{}\n "
         "{{\"job\":{},\"rank\":{},\"size\":{},\"host\":{},\"pid\":{},\"state\":\"{}\",\"calls\":{},\"calls_per_"
-        "second\":{},"
+        "second\":{},\"bytes_per_second\":{},"
         "\"call\":{},\"place\":{},\"milliseconds\":{},\"waits_for\":[{}],\"odd\":{}}}",
         out.size() > 1 ? "," : "", json_text(rank.job), rank.rank, rank.size, json_text(rank.host), rank.pid,
         word_of(row.state), row.calls < 0 ? "null" : std::to_string(row.calls),
-        row.calls_a_second < 0 ? "null" : fmt::format("{:.1f}", row.calls_a_second), json_text(rank.call),
+        row.calls_a_second < 0 ? "null" : fmt::format("{:.1f}", row.calls_a_second),
+        row.bytes_a_second < 0 ? "null" : fmt::format("{:.0f}", row.bytes_a_second), json_text(rank.call),
         json_text(rank.place), rank.milliseconds, waits, row.odd);
   }
   return out + "\n]\n";

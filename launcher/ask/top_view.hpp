@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "launcher/data/rank_view.hpp"
+#include "launcher/node/look.hpp"
 
 namespace tutti::launcher {
 
 struct Look {
   std::chrono::steady_clock::time_point at;
   JobView view;
-  std::map<int, uint64_t> calls;  // by rank, of those on this node
+  std::map<int, RankCalls> calls;  // by rank, of those on this node
 };
 
 enum class RankState { computing, asleep, in_mpi, waiting, asking, stopped, finalized };
@@ -25,9 +26,9 @@ const char* word_of(RankState state);
 struct TopRow {
   const RankView* rank = nullptr;  // of the later look
   RankState state = RankState::computing;
-  int64_t calls = -1;          // -1: it is on another node
-  double calls_a_second = -1;  // -1: not known
-  bool odd = false;            // it does what most do not
+  int64_t calls = -1;                               // -1: it is on another node
+  double calls_a_second = -1, bytes_a_second = -1;  // -1: not known
+  bool odd = false;                                 // it does what most do not
 };
 
 enum class TopOrder { odd, rank, calls, time };

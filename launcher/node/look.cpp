@@ -22,6 +22,7 @@
 #include "base/os/source_place.hpp"
 #include "base/printable.hpp"
 #include "launcher/data/job_map.hpp"
+#include "launcher/node/call_bytes.hpp"
 #include "launcher/node/process_state.hpp"
 
 namespace tutti::launcher {
@@ -219,12 +220,15 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
   return views;
 }
 
-std::map<int, uint64_t> calls_of_ranks(const std::string& job) {
-  std::map<int, uint64_t> out;
+std::map<int, RankCalls> calls_of_ranks(const std::string& job) {
+  std::map<int, RankCalls> out;
   for (const auto& [pid, path] : find_records()) {
     const auto copied = std::make_unique<Copied>(path, pid);
     const Record* const record = copied->get();
-    if (record && job == record->job) out[record->rank] = record->calls.load(std::memory_order_relaxed);
+    if (!record || job != record->job) continue;
+    std::vector<flight::CallRecord> calls(flight::kCalls);
+    calls.resize(static_cast<size_t>(flight::latest_calls(*record, calls.data(), flight::kCalls)));
+    out[record->rank] = {static_cast<int64_t>(record->calls.load(std::memory_order_relaxed)), bytes_a_call(calls)};
   }
   return out;
 }

@@ -18,7 +18,11 @@ void make_printable(RankView& view);
 // All ranks of this (effective) user on this node, of the jobs whose name contains `job`; by job and rank.
 std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of = {});
 
-// How many calls of MPI the ranks of job `job` on this node have made, those that only look left out; by rank.
-std::map<int, uint64_t> calls_of_ranks(const std::string& job);
+// The calls of MPI that a rank has made so far, those that only look left out, and how many bytes the latest ones name (call_bytes.hpp).
+struct RankCalls {
+  int64_t calls = 0, bytes_a_call = -1;
+};
+// Of the ranks of job `job` on this node, by rank.
+std::map<int, RankCalls> calls_of_ranks(const std::string& job);
 
 }  // namespace tutti::launcher

@@ -122,7 +122,7 @@ def main():
         ranks = soon(waiting, name)
         assert [r["waits_for"] for r in ranks] == [[], [0], [0]] and ranks[1]["call"].startswith("MPI_Recv"), ranks
         text = once(name)
-        assert re.search(r"^\s+1 \S+\s+waiting\s+0\s+[\d.]+ m?s\s+0\s+MPI_Recv\(.* at .*profiled\.c:\d+", text, re.M), text
+        assert re.search(r"^\s+1 \S+\s+waiting\s+0\s+0 B\s+[\d.]+ m?s\s+0\s+MPI_Recv\(.* at .*profiled\.c:\d+", text, re.M), text
         screen(name)
         assert over(name, lambda pid: os.kill(pid, signal.SIGTERM))[0] == 128 + signal.SIGTERM
         code, left = over(name, lambda _: process.terminate())
@@ -132,7 +132,7 @@ def main():
         process.wait()
     process, name = job("many_calls", "100000000")
     try:
-        assert soon(lambda: all((r["calls_per_second"] or 0) > 10 for r in json.loads(once(name, "--json"))))
+        assert soon(lambda: all((r["calls_per_second"] or 0) > 10 and 1 < (r["bytes_per_second"] or 0) / r["calls_per_second"] <= 8 for r in json.loads(once(name, "--json"))))
     finally:
         process.terminate()
         process.wait()

@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/flight.hpp"
 #include "launcher/ask/top_view.hpp"
+#include "launcher/node/call_bytes.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
@@ -27,7 +30,7 @@ Look look_of(int ranks, int64_t seconds) {
     view.place = "solver.c:140, in exchange()";
     view.milliseconds = 1000 * seconds + rank;
     if (view.inside) view.waits_for = {5}, view.waits_for_count = 1;
-    look.calls[rank] = static_cast<uint64_t>((rank + 1) * 100 * seconds);
+    look.calls[rank] = {.calls = (rank + 1) * 100 * seconds, .bytes_a_call = 1024};
   }
   return look;
 }
@@ -79,8 +82,22 @@ TEST(Top, SaysWhatMatters) {
   EXPECT_NE(narrow[3].find(" 5         MPI_Recv solver.c:140"), std::string::npos) << narrow[3];
   const std::vector<std::string> wide = lines_of(top_text(rows, {.width = 200, .height = 24}));
   EXPECT_NE(wide[3].find("MPI_Recv(1 of MPI_INT, from 5, tag 0) at solver.c:140, in exchange()"), std::string::npos);
-  EXPECT_TRUE(wide[0].ends_with("; 4500 calls a second")) << wide[0];
+  EXPECT_TRUE(wide[0].ends_with("; 4500 calls, 4.4 MiB a second")) << wide[0];
+  EXPECT_NE(wide[3].find(" waiting        100   100 KiB "), std::string::npos) << wide[3];
   EXPECT_EQ(top_rows(before, now, TopOrder::calls)[0].rank->rank, 8);
+}
+
+TEST(Top, BytesOfCalls) {
+  const auto call = [](int64_t count, MPI_Datatype type) {
+    flight::CallRecord made;
+    made.count = count, made.type = reinterpret_cast<uintptr_t>(type), made.marks = flight::kData;
+    return made;
+  };
+  std::vector<flight::CallRecord> calls{call(100, MPI_INT), call(10, MPI_DOUBLE), flight::CallRecord()};
+  EXPECT_EQ(bytes_a_call(calls), (400 + 80) / 3);
+  calls.push_back(call(1, reinterpret_cast<MPI_Datatype>(uintptr_t{0x7f0000001000})));
+  EXPECT_EQ(bytes_a_call(calls), -1) << "the program has made it";
+  EXPECT_EQ(bytes_a_call({}), -1);
 }
 
 TEST(Top, LongLinesOfATextGoOn) {
