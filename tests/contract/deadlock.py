@@ -69,7 +69,8 @@ WRONG = [
     ("window_lock_all", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_(un)?lock_all.*waits for rank 1"]),
     ("window_lock_all", 3, "wait for each other", ["rank 0.*MPI_Win_(un)?lock_all"]),
     ("window_lock_alone", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_(un)?lock.*target 1.*waits for rank 1"]),
-    ("window_lock_alone", 3, "wait for each other", ["rank 0.*MPI_Win_(un)?lock.*target 2.*waits for rank 1"]),
+    # Among messages a lock of all has asked nobody yet, and the one alone is had.
+    ("window_lock_alone", 3, "wait for each other", ["rank 0.*(MPI_Win_lock.*target 2.*waits for rank 1|MPI_Finalize)"]),
     ("window_lock_of_own", 2, "ranks 0 and 1 wait for each other", ["rank 1.*MPI_Win_(un)?lock.*target 1.*waits for rank 0"]),
     ("window_lock_of_own", 3, "wait for each other", ["rank 1.*MPI_Win_(un)?lock.*target 1.*waits for.* rank"]),
     ("window_locks", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_(un)?lock.*target 1.*waits for rank 1"]),
