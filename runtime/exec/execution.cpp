@@ -2,7 +2,6 @@
 #include "exec/execution.hpp"
 
 #include <mpi.h>
-#include <mpi.h>
 
 #include <utility>
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <unordered_set>
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
@@ -43,7 +44,8 @@ bool is_member(const Comm& comm, int process) {
 
 }  // namespace
 
-Survivor::Survivor(Process& process, const Hooks& hooks) : process_(process), hooks_(hooks) {
+Survivor::Survivor(Process& process, const Hooks& hooks)
+    : process_(process), hooks_(hooks), revocations_(process.engine->process()) {
   process_.engine->add_poller(*this);
   process_.engine->set_survival_handler(this);
   process_.engine->keep_sends();
@@ -68,7 +70,8 @@ void Survivor::made(Comm& comm) {
   members.comm = &comm;
   for (const int process : lost_)
     if (is_member(comm, process)) members.failed.push_back(process);
-  members.revoked = revoked_early_.erase(context) > 0;
+  members.revoked = revocations_.open(context, comm.hidden.peers);
+  if (revocations_.has_words()) owes_words_.store(true, std::memory_order_relaxed);  // which poll() sends
   if (!members.failed.empty()) comm.user.harm = comm.hidden.harm = engine::Channel::kMemberFailed;
   if (members.revoked) comm.user.harm = comm.hidden.harm = engine::Channel::kRevoked;
 }
@@ -76,7 +79,9 @@ void Survivor::made(Comm& comm) {
 void Survivor::gone(const Comm& comm) {
   const Lock lock(mutex_);
   const auto at = members_.find(comm.context());
-  if (at != members_.end() && at->second.comm == &comm) members_.erase(at);
+  if (at == members_.end() || at->second.comm != &comm) return;
+  members_.erase(at);
+  revocations_.close(comm.context());
 }
 
 void Survivor::add_context(uint64_t context, const Comm& of) {
@@ -97,8 +102,10 @@ std::unordered_map<uint64_t, Survivor::Members>::const_iterator Survivor::find(u
 // ---- who has failed
 
 bool Survivor::poll() {
-  if (heard_.empty() && process_.processes->changes() == read_) [[likely]]
+  const bool owes = owes_words_.load(std::memory_order_relaxed);
+  if (heard_.empty() && process_.processes->changes() == read_ && !owes) [[likely]]
     return false;
+  if (owes) tell_revocations();
   const bool any = hear_all();
   return take_changes() || any;
 }
@@ -143,6 +150,7 @@ void Survivor::lose(int process) {
   {
     const Lock lock(mutex_);
     lost_.push_back(process);
+    revocations_.fail(process);
     for (auto& [context, members] : members_) {
       if (!is_member(*members.comm, process)) continue;
       members.failed.push_back(process);
@@ -154,6 +162,7 @@ void Survivor::lose(int process) {
     for (const auto& [context, talks] : talks_)
       if (talks.members.contains(process)) contexts.push_back(context);
   }
+  tell_revocations();
   engine::Engine& engine = *process_.engine;
   // Other jobs hear of the ranks of this one by those who are connected with them.
   if (!process_.processes->is_foreign(process))
@@ -330,30 +339,41 @@ bool Survivor::is_revoked(const Comm& comm) const {
 }
 
 void Survivor::revoke(const Comm& comm) {
-  take_revocation(comm.context());
+  take_revocation(comm.context(), my_process());
 }
 
-// Each who hears of it tells all others, once: so it reaches everybody who lives though any of those who tell it fails.
-void Survivor::take_revocation(uint64_t context) {
-  begin_to_judge();
-  std::vector<int> others;
+// The lock is not held while anything is sent.
+void Survivor::tell_revocations() {
+  owes_words_.store(false, std::memory_order_relaxed);
+  std::vector<survival::Revocations::Word> words;
   {
     const Lock lock(mutex_);
-    const auto at = members_.find(context);
-    if (at == members_.end()) {
-      revoked_early_.insert(context);
-      return;
-    }
-    if (std::exchange(at->second.revoked, true)) return;
-    Comm& comm = *at->second.comm;
-    comm.user.harm |= engine::Channel::kRevoked;
-    comm.hidden.harm |= engine::Channel::kRevoked;
-    for (const int process : comm.hidden.peers)
-      if (process != my_process() && !std::ranges::count(at->second.failed, process)) others.push_back(process);
+    words = revocations_.take_words();
   }
+  for (const survival::Revocations::Word& word : words) {
+    const transport::Header header{.tag = kRevocation, .ticket = word.context};
+    for (const int process : word.to) process_.engine->send_of_survival(process, header, nullptr, 0);
+  }
+}
+
+void Survivor::take_revocation(uint64_t context, int by) {
+  begin_to_judge();
+  bool is_news = false;
+  {
+    const Lock lock(mutex_);
+    is_news = by == my_process() ? revocations_.revoke(context) : revocations_.hear(context, by);
+    const auto at = members_.find(context);
+    is_news = is_news && at != members_.end();
+    if (is_news) {
+      at->second.revoked = true;
+      Comm& comm = *at->second.comm;
+      comm.user.harm |= engine::Channel::kRevoked;
+      comm.hidden.harm |= engine::Channel::kRevoked;
+    }
+  }
+  tell_revocations();
+  if (!is_news) return;
   engine::Engine& engine = *process_.engine;
-  const transport::Header header{.tag = kRevocation, .ticket = context};
-  for (const int process : others) engine.send_of_survival(process, header, nullptr, 0);
   judge_posted();
   engine.withdraw_sends(context, MPIX_ERR_REVOKED);
   exec::Execution::abandon_those(
@@ -500,7 +520,7 @@ bool Survivor::hear_all() {
 }
 
 void Survivor::hear(const transport::Header& header, const std::string& text) {
-  if (header.tag == kRevocation) return take_revocation(header.ticket);
+  if (header.tag == kRevocation) return take_revocation(header.ticket, header.process);
   if (header.tag == kFailure) return take_failure(header);
   if (header.tag == kEnd) end_here(static_cast<int>(header.ticket));
   const Comm* comm = nullptr;

@@ -8,6 +8,7 @@
 // a look at the list of changes in each pass of the engine. With the engine owned, unless it says otherwise.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,7 +16,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,6 +28,7 @@
 #include "life/condition.hpp"
 #include "mpi/comm/comm.hpp"
 #include "survival/agreement.hpp"
+#include "survival/revocations.hpp"
 
 namespace tutti::mpi {
 
@@ -132,7 +133,9 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   // Of a rank of this job, to those of others.
   transport::Header failure_of(int process) const;
   void take_failure(const transport::Header& header) TUTTI_ENGINE_OWNED;
-  void take_revocation(uint64_t context) TUTTI_ENGINE_OWNED;
+  // Of the call of `by`, which may be this process.
+  void take_revocation(uint64_t context, int by) TUTTI_ENGINE_OWNED;
+  void tell_revocations() TUTTI_ENGINE_OWNED;
   Talks& talks_of(uint64_t context, const Comm* comm) TUTTI_ENGINE_OWNED;
   life::Actor begin(const Comm& comm, uint32_t serial, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
   Round& round_of(uint64_t context, Talks& talks, uint32_t serial);
@@ -146,6 +149,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   size_t read_ = 0;    // of the changes of members
   uint32_t ends_ = 0;  // agreements of agree_to_end()
   bool judges_ = false;
+  std::atomic<bool> owes_words_{false};  // of the revocation of a communicator that has just been made
   std::deque<std::pair<transport::Header, std::string>> heard_
       TUTTI_OWNERS;  // what others have told, until the next poll()
 
@@ -153,7 +157,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   std::unordered_map<uint64_t, Members> members_ TUTTI_GUARDED_BY(mutex_);  // by context of the users' channel
   std::unordered_map<uint64_t, uint64_t> others_ TUTTI_GUARDED_BY(mutex_);  // by add_context(): the communicator's own
   std::vector<int> lost_ TUTTI_GUARDED_BY(mutex_);                          // all that have failed, in that order
-  std::unordered_set<uint64_t> revoked_early_ TUTTI_GUARDED_BY(mutex_);     // contexts that are not known yet
+  survival::Revocations revocations_ TUTTI_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Talks> talks_ TUTTI_OWNERS;
 };
 
