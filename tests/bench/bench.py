@@ -88,8 +88,8 @@ def usable_libraries(options, cores, folder):
                 fail(f"there is no library '{name}'; there are {', '.join(lib.name for lib in known)}")
         known = [library for library in known if library.name in wanted]
     usable = []
-    other = os.path.join(HERE, "call_cost.c")  # a program of its own
-    sources = sorted(set(glob.glob(os.path.join(HERE, "*.c"))) - {other})
+    others = {os.path.join(HERE, name) for name in ("call_cost.c", "model.c")}  # programs of their own
+    sources = sorted(set(glob.glob(os.path.join(HERE, "*.c"))) - others)
     for library in known:
         problem = library.missing(folder) or library.compile(sources, folder)
         if problem:
