@@ -26,7 +26,6 @@
 #include "launcher/ask/found_ranks.hpp"
 #include "launcher/ask/top_view.hpp"
 #include "launcher/ask/why_text.hpp"
-#include "launcher/node/look.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -75,7 +74,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 
 // Of one job; what stands in the way of it has been told.
 std::optional<Look> look_at(const std::string& job, bool first) {
-  Look look{Clock::now(), find_ranks(job, {}), {}};
+  Look look{Clock::now(), find_ranks(job, {})};
   std::set<std::string> jobs;
   for (const RankView& rank : look.view.ranks) jobs.insert(rank.job);
   if (jobs.empty()) {
@@ -90,7 +89,6 @@ std::optional<Look> look_at(const std::string& job, bool first) {
     say(Level::error, "several jobs run here, such as {} and {}: name one", *jobs.begin(), *jobs.rbegin());
     return std::nullopt;
   }
-  look.calls = calls_of_ranks(*jobs.begin());
   return look;
 }
 

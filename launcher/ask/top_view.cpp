@@ -139,16 +139,16 @@ const char* word_of(RankState state) {
 
 std::vector<TopRow> top_rows(const Look& before, const Look& now, TopOrder order) {
   const double seconds = std::chrono::duration<double>(now.at - before.at).count();
+  std::map<int, int64_t> calls_before;
+  for (const RankView& rank : before.view.ranks) calls_before[rank.rank] = rank.calls;
   std::vector<TopRow> rows;
   for (const RankView& rank : now.view.ranks) {
     TopRow row{.rank = &rank, .state = state_of(rank)};
-    const auto then = before.calls.find(rank.rank), known = now.calls.find(rank.rank);
-    if (known != now.calls.end()) row.calls = known->second.calls;
-    if (then != before.calls.end() && row.calls >= then->second.calls && seconds > 0) {
-      row.calls_a_second = static_cast<double>(row.calls - then->second.calls) / seconds;
-      if (known->second.bytes_a_call >= 0)
-        row.bytes_a_second = row.calls_a_second * static_cast<double>(known->second.bytes_a_call);
-    }
+    const auto then = calls_before.find(rank.rank);
+    if (then != calls_before.end() && rank.calls >= then->second && seconds > 0)
+      row.calls_a_second = static_cast<double>(rank.calls - then->second) / seconds;
+    if (row.calls_a_second >= 0 && rank.bytes_a_call >= 0)
+      row.bytes_a_second = row.calls_a_second * static_cast<double>(rank.bytes_a_call);
     rows.push_back(row);
   }
   find_odd(rows);
@@ -217,8 +217,7 @@ std::string top_json(const std::vector<TopRow>& rows) {
         "second\":{},\"bytes_per_second\":{},"
         "\"call\":{},\"place\":{},\"milliseconds\":{},\"waits_for\":[{}],\"odd\":{}}}",
         out.size() > 1 ? "," : "", json_text(rank.job), rank.rank, rank.size, json_text(rank.host), rank.pid,
-        word_of(row.state), row.calls < 0 ? "null" : std::to_string(row.calls),
-        row.calls_a_second < 0 ? "null" : fmt::format("{:.1f}", row.calls_a_second),
+        word_of(row.state), rank.calls, row.calls_a_second < 0 ? "null" : fmt::format("{:.1f}", row.calls_a_second),
         row.bytes_a_second < 0 ? "null" : fmt::format("{:.0f}", row.bytes_a_second), json_text(rank.call),
         json_text(rank.place), rank.milliseconds, waits, row.odd);
   }

@@ -4,20 +4,17 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "launcher/data/rank_view.hpp"
-#include "launcher/node/look.hpp"
 
 namespace tutti::launcher {
 
 struct Look {
   std::chrono::steady_clock::time_point at;
   JobView view;
-  std::map<int, RankCalls> calls;  // by rank, of those on this node
 };
 
 enum class RankState { computing, asleep, in_mpi, waiting, asking, stopped, finalized };
@@ -26,7 +23,6 @@ const char* word_of(RankState state);
 struct TopRow {
   const RankView* rank = nullptr;  // of the later look
   RankState state = RankState::computing;
-  int64_t calls = -1;                               // -1: it is on another node
   double calls_a_second = -1, bytes_a_second = -1;  // -1: not known
   bool odd = false;                                 // it does what most do not
 };

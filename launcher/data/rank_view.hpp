@@ -37,6 +37,8 @@ struct RankView {
   std::string communicator;      // of it; empty: none
   int64_t milliseconds = -1;     // in the call, or since the latest; -1: not known
   bool exact = true;             // false: at most so long
+  int64_t calls = 0;             // recorded so far, so without those that only look
+  int64_t bytes_a_call = -1;     // of the latest ones, as their arguments say; -1: not known
   std::vector<int> waits_for;    // ranks of MPI_COMM_WORLD, if known
   int waits_for_count = 0;       // of all, also those that are not listed
   bool waits_for_some = false;   // the action of some of them may do

@@ -17,7 +17,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 18;
+inline constexpr int kWireVersion = 19;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -410,6 +410,8 @@ void fields(Archive& a, RankView& v) {
   a(v.kernel);
   a(v.finalized);
   a(v.awaits_debugger);
+  a(v.calls);
+  a(v.bytes_a_call);
   a(v.inside);
   a(v.looks);
   a(v.call);

@@ -156,6 +156,8 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
 
   std::vector<flight::CallRecord> calls(flight::kCalls);
   calls.resize(static_cast<size_t>(flight::latest_calls(record, calls.data(), flight::kCalls)));
+  view.calls = static_cast<int64_t>(record.calls.load(std::memory_order_relaxed));
+  view.bytes_a_call = bytes_a_call(calls);
   const flight::Thread* chosen = thread_of(record);
   const flight::Thread thread = chosen ? *chosen : flight::Thread{};
   const flight::CallRecord now = chosen ? flight::latest_call(record, *chosen) : flight::CallRecord{};
@@ -218,19 +220,6 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
   std::ranges::sort(
       views, [](const RankView& a, const RankView& b) { return std::tie(a.job, a.rank) < std::tie(b.job, b.rank); });
   return views;
-}
-
-std::map<int, RankCalls> calls_of_ranks(const std::string& job) {
-  std::map<int, RankCalls> out;
-  for (const auto& [pid, path] : find_records()) {
-    const auto copied = std::make_unique<Copied>(path, pid);
-    const Record* const record = copied->get();
-    if (!record || job != record->job) continue;
-    std::vector<flight::CallRecord> calls(flight::kCalls);
-    calls.resize(static_cast<size_t>(flight::latest_calls(*record, calls.data(), flight::kCalls)));
-    out[record->rank] = {static_cast<int64_t>(record->calls.load(std::memory_order_relaxed)), bytes_a_call(calls)};
-  }
-  return out;
 }
 
 }  // namespace tutti::launcher

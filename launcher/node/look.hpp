@@ -3,8 +3,6 @@
 // which is found through /proc and read without the rank's help, and from the kernel.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,12 +15,5 @@ void make_printable(RankView& view);
 
 // All ranks of this (effective) user on this node, of the jobs whose name contains `job`; by job and rank.
 std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of = {});
-
-// The calls of MPI that a rank has made so far, those that only look left out, and how many bytes the latest ones name (call_bytes.hpp).
-struct RankCalls {
-  int64_t calls = 0, bytes_a_call = -1;
-};
-// Of the ranks of job `job` on this node, by rank.
-std::map<int, RankCalls> calls_of_ranks(const std::string& job);
 
 }  // namespace tutti::launcher

@@ -42,8 +42,8 @@ test_why() {
   why node1 --record 0 6 && fail "a rank that does not exist is compared"
   told "has no rank 6 that is seen from here"
   in_node node1 "$bin/tutti" top --once --interval 0.3 >"$bed/why" 2>&1 || fail "top: $(cat "$bed/why")"
-  told "^job [0-9a-f]+: stay, 6 of 6 ranks on 3 nodes: 3 asleep, 3 waiting; 0 calls a second$"
-  told "^ +5 node3 +waiting +[0-9.]+ s +0 +MPI_Recv\(1 of MPI_INT, from 0, tag 99\) at "
+  told "^job [0-9a-f]+: stay, 6 of 6 ranks on 3 nodes: 3 asleep, 3 waiting; 0 calls, [0-9]+ B a second$"
+  told "^ +5 node3 +waiting +0 +0 B +[0-9.]+ m?s +0 +MPI_Recv\(1 of MPI_INT, from 0, tag 99\) at "
   # Elsewhere: its own ranks, and where to ask.
   why node2
   told "2 of its 6 ranks are seen from here"

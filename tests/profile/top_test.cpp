@@ -19,7 +19,7 @@ namespace {
 
 // Rank 5 is outside of MPI, and all others wait for it.
 Look look_of(int ranks, int64_t seconds) {
-  Look look{std::chrono::steady_clock::time_point() + std::chrono::seconds(seconds), {}, {}};
+  Look look{std::chrono::steady_clock::time_point() + std::chrono::seconds(seconds), {}};
   for (int rank = 0; rank < ranks; ++rank) {
     RankView& view = look.view.ranks.emplace_back();
     view.job = "job", view.program = "solver", view.host = "nöde1";
@@ -30,7 +30,8 @@ Look look_of(int ranks, int64_t seconds) {
     view.place = "solver.c:140, in exchange()";
     view.milliseconds = 1000 * seconds + rank;
     if (view.inside) view.waits_for = {5}, view.waits_for_count = 1;
-    look.calls[rank] = {.calls = (rank + 1) * 100 * seconds, .bytes_a_call = 1024};
+    view.calls = (rank + 1) * 100 * seconds;
+    view.bytes_a_call = 1024;
   }
   return look;
 }
