@@ -46,6 +46,8 @@ class WindowEnd {
 
   // My memory is there: from here on others' operations are served, also those that have come already.
   void open() TUTTI_ENGINE_OWNED { messages_.open(); }
+  // Where a member has failed: see MessagePath.
+  void close() TUTTI_ENGINE_OWNED { messages_.close(); }
 
   // ---- operations at others' memory
 

@@ -372,8 +372,16 @@ Error win_free(MPI_Win* win) {
     if (Error e = window.epochs.check_free(); e && !window.comm->hidden.harm) return e;
   }
   if (Error e = window.attributes.delete_all(window.handle)) return e;
-  // The others may still be amid operations here, and nobody can tell when they are not any more: it stays.
+  // The others may still be amid operations here, and nobody can tell when they are not any more: it stays, but nothing
+  // is done to its memory any more.
   if (window.comm->hidden.harm) [[unlikely]] {
+    {
+      const Engine::Guard own(window.comm->engine());
+      window.protocol->close();
+      window.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED {
+        return window.protocol->target().is_idle() && window.protocol->origin().is_locally_complete(rma::kAll);
+      });
+    }
     window.retain();
     *win = MPI_WIN_NULL;
     window.free_handle();

@@ -95,7 +95,7 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
           return protocol.is_near(rank) || (protocol.origin().is_flushed(rank) && protocol.is_unlocked(rank));
         };
         while (open != ranks.end() && is_over(*open)) ++open;
-        return open == ranks.end() || is_harmed(window);
+        return open == ranks.end() || is_given_up(window);
       },
       [&](Condition& needs) TUTTI_ENGINE_OWNED {
         needs.all();

@@ -60,7 +60,7 @@ void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.flush_locally(rank);
   win.comm->engine().wait_until(
-      [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank) || is_harmed(win); },
+      [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_locally_complete(rank) || is_given_up(win); },
       [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs, rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
@@ -83,7 +83,7 @@ void await_flushed(Window& win, int rank) {
   } else {
     protocol.flush(rank);
     win.comm->engine().wait_until(
-        [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank) || is_harmed(win); },
+        [&]() TUTTI_ENGINE_OWNED { return protocol.origin().is_flushed(rank) || is_given_up(win); },
         [&](Condition& needs) TUTTI_ENGINE_OWNED { win.add_needs(needs, rank); });
   }
   win.drop_in_use(rank);

@@ -57,6 +57,11 @@ inline bool is_harmed(const Window& window) TUTTI_ENGINE_OWNED {
   return window.comm->hidden.harm != 0;
 }
 
+// And nothing that this process has started, all of which has been given up, touches its buffers any more.
+inline bool is_given_up(const Window& window) TUTTI_ENGINE_OWNED {
+  return is_harmed(window) && window.protocol->origin().is_locally_complete(rma::kAll);
+}
+
 // Waits for what others tell, by messages or by words in memory.
 template <class Done, class Needs>
 void await(const Window& window, Done&& done, Needs&& needs) TUTTI_ENGINE_OWNED {

@@ -27,6 +27,8 @@ void Service::handle(const transport::Header& header, const std::byte* data) {
 
 void Service::add(uint64_t context, MessagePath& window) {
   windows_[context] = &window;
+  for (const auto& [process, mpi_class] : lost_)
+    if (window.data_.peers.contains(process)) window.give_up(mpi_class);
   const auto at = early_.find(context);
   if (at == early_.end()) return;
   const std::vector<Message> early = std::move(at->second);
@@ -39,8 +41,8 @@ void Service::lose(int process, int mpi_class) {
   std::vector<uint64_t> contexts;  // what ends may begin or end others
   for (const auto& [context, window] : windows_) contexts.push_back(context);
   for (const uint64_t context : contexts)
-    if (const auto at = windows_.find(context); at != windows_.end())
-      at->second->lose(at->second->data_.peers.rank_of(process), mpi_class);
+    if (const auto at = windows_.find(context); at != windows_.end() && at->second->data_.peers.contains(process))
+      at->second->give_up(mpi_class);
 }
 
 MessagePath::MessagePath(Service& service, engine::Channel& data, const Arithmetic& arithmetic, OriginSide& origin,

@@ -14,12 +14,14 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/engine_owned.hpp"
 #include "base/result.hpp"
 #include "engine/active.hpp"
 #include "engine/channel.hpp"
+#include "engine/operation.hpp"
 #include "rma/arithmetic.hpp"
 #include "rma/locks.hpp"
 #include "rma/operation.hpp"
@@ -44,8 +46,8 @@ class Service final : public engine::ActiveHandler {
   void handle(const transport::Header& header, const std::byte* data) override TUTTI_ENGINE_OWNED;
   void add(uint64_t context, MessagePath& window) TUTTI_ENGINE_OWNED;
   void remove(uint64_t context) TUTTI_ENGINE_OWNED { windows_.erase(context); }
-  // A process has failed: what this one has started there ends with an error of this class, and so does what it starts
-  // from here on.
+  // A process has failed: what this one has started on the windows that it is a member of ends with an error of this
+  // class, wherever it goes, and so does what it starts there from here on.
   void lose(int process, int mpi_class) TUTTI_ENGINE_OWNED;
 
  private:
@@ -66,6 +68,9 @@ class MessagePath final : public Answers {
 
   // From here on others' operations are served, also those that have come already.
   void open() TUTTI_ENGINE_OWNED { service_.add(data_.context, *this); }
+  // They are not any more, since the program takes back the window's memory though a member has failed, and nobody knows
+  // what others still send. What is under way there ends, which TargetSide::is_idle() tells.
+  void close() TUTTI_ENGINE_OWNED;
 
   // ---- operations (WindowEnd says more)
 
@@ -134,7 +139,7 @@ class MessagePath final : public Answers {
                    const Bytes& layout) TUTTI_ENGINE_OWNED;
   void replied(uint32_t serial, const std::byte* data, int64_t bytes) TUTTI_ENGINE_OWNED;
   void refused(uint32_t serial, Error error) TUTTI_ENGINE_OWNED;
-  void lose(int rank, int mpi_class) TUTTI_ENGINE_OWNED;
+  void give_up(int mpi_class) TUTTI_ENGINE_OWNED;
 
   // message_target.cpp
   void serve(int origin, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
@@ -148,6 +153,7 @@ class MessagePath final : public Answers {
   void run_updates(int origin) TUTTI_ENGINE_OWNED;
   void long_update_over(LongUpdate& update) TUTTI_ENGINE_OWNED;
   void end_serving(int origin) TUTTI_ENGINE_OWNED;
+  void receive(engine::RecvOperation& from_origin) TUTTI_ENGINE_OWNED;
 
   Service& service_;
   engine::Channel& data_;
@@ -163,6 +169,9 @@ class MessagePath final : public Answers {
   // Origins whose turn has come, one after the other: what one of them has sent may give up the lock for the next one.
   std::vector<int> granted_ TUTTI_OWNERS;
   bool serves_granted_ TUTTI_OWNERS = false;
+  std::unordered_set<engine::RecvOperation*> receiving_ TUTTI_OWNERS;  // data of others, under way to this one's memory
+  int given_up_ TUTTI_OWNERS = 0;  // the class of the error, once a member has failed
+  bool closed_ TUTTI_OWNERS = false;
 };
 
 }  // namespace tutti::rma

@@ -110,6 +110,8 @@ void MessagePath::expect(Access& access, int64_t piece, Payload into) {
 }
 
 void MessagePath::supply(Access& access, int64_t piece, Payload from) {
+  if (given_up_) [[unlikely]]
+    return;  // the operation has been refused
   SendOperation& op = access.sends.emplace_back();
   ++access.left;
   op.payload = from;
@@ -149,19 +151,22 @@ void MessagePath::refused(uint32_t serial, Error error) {
   end_access(access);
 }
 
-void MessagePath::lose(int rank, int mpi_class) {
+// Nobody can wait for what is under way any more, since locks and epochs may never come to those who need them, and the
+// program may take back its buffers behind the error: so all of it ends, also what goes to those who live.
+void MessagePath::give_up(int mpi_class) {
+  given_up_ = mpi_class;
   std::vector<uint32_t> serials;
-  for (const auto& [serial, access] : accesses_)
-    if (access->rank == rank) serials.push_back(serial);
-  for (const uint32_t serial : serials) refused(serial, failure(mpi_class, "rank {} of the window has failed", rank));
+  for (const auto& [serial, access] : accesses_) serials.push_back(serial);
+  for (const uint32_t serial : serials)
+    if (accesses_.contains(serial)) refused(serial, failure(mpi_class, "a rank of the window has failed"));
+  engine_.withdraw_sends(data_.context, mpi_class);
 }
 
 // ---- the operations
 
 void MessagePath::start(int rank, uint32_t serial, const Bytes& message) {
-  if (!service_.lost_.empty()) [[unlikely]]
-    if (const auto lost = service_.lost_.find(data_.process_of(rank)); lost != service_.lost_.end())
-      return refused(serial, failure(lost->second, "rank {} of the window has failed", rank));
+  if (given_up_) [[unlikely]]
+    return refused(serial, failure(given_up_, "a rank of the window has failed"));
   send(rank, WindowMessage::operation, serial, message, origin_.mark());
 }
 

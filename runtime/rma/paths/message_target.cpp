@@ -74,11 +74,12 @@ struct MessagePath::LongUpdate {
     operation.owner = this;
     operation.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& self = *static_cast<LongUpdate*>(o.owner);
+      self.path.receiving_.erase(&self.operation);
       self.is_here = true;
-      self.is_lost = self.is_lost || o.outcome.mpi_class != 0;
+      self.is_lost = self.is_lost || o.outcome.mpi_class != 0 || o.outcome.cancelled;
       self.go_on();
     };
-    path.engine_.recv(operation);
+    path.receive(operation);
   }
 
   // Receiving may complete at once: a loop, not a recursion.
@@ -88,6 +89,7 @@ struct MessagePath::LongUpdate {
     while (is_here) {
       is_here = false;
       const int64_t piece = received++;
+      if (is_lost) received = pieces;
       if (received < pieces) receive(received);
       apply(piece);
     }
@@ -149,6 +151,8 @@ void MessagePath::serve(int origin, uint32_t serial, uint64_t mark, std::span<co
     whole = layout != nullptr;
   }
   TUTTI_INVARIANT(whole, "a one-sided operation is cut short");
+  if (closed_) [[unlikely]]
+    return;
   const Error refusal = target_.admit(origin, head.act, buffer_of(head, layout), mark);
   const bool good = !refusal;
   if (refusal) [[unlikely]]
@@ -183,9 +187,10 @@ void MessagePath::serve_put(int origin, uint32_t serial, const OperationHead& he
   serving->receive.owner = serving;
   serving->receive.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Serving> done(static_cast<Serving*>(o.owner));
+    done->path.receiving_.erase(&done->receive);
     done->path.end_serving(done->origin);
   };
-  engine_.recv(serving->receive);
+  receive(serving->receive);
 }
 
 void MessagePath::serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout) {
@@ -250,6 +255,23 @@ void MessagePath::long_update_over(LongUpdate& update) {
   updates_[origin].pop_front();
   end_serving(origin);
   run_updates(origin);
+}
+
+void MessagePath::receive(RecvOperation& from_origin) {
+  receiving_.insert(&from_origin);
+  engine_.recv(from_origin);
+}
+
+// Of updates the first one is under way, and ends with what it receives.
+void MessagePath::close() {
+  closed_ = true;
+  for (auto& [origin, updates] : updates_)
+    for (; updates.size() > 1; updates.pop_back()) end_serving(origin);
+  for (auto& [origin, behind] : lazy_) behind.messages.clear();
+  const std::vector<RecvOperation*> all(receiving_.begin(), receiving_.end());
+  for (RecvOperation* const each : all)
+    if (receiving_.contains(each)) engine_.cancel(*each);
+  engine_.withdraw_sends(data_.context, given_up_);
 }
 
 void MessagePath::end_serving(int origin) {
