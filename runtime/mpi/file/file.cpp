@@ -19,6 +19,7 @@
 #include "functions.hpp"
 #include "io/open_mark.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/comm/survivor.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/told_failure.hpp"
@@ -166,7 +167,8 @@ Error open_everywhere(File& file, const std::string& path) {
     if (!mine) mine = set_shared(file, end);
     first.failed = mine.mpi_class();
     // Where they share nothing else, they shall not share this.
-    if (!mine && (file.comm().hidden.area || file.size() == 1)) first.pointer = file.pointer.offer(end);
+    const bool shares = file.comm().hidden.area && !survivor_of(file.comm());
+    if (!mine && (shares || file.size() == 1)) first.pointer = file.pointer.offer(end);
   }
   coll::Call call = bcast_bytes(&first, sizeof first, 0);
   call.signature = contract::word_of(Function::File_open);
@@ -362,6 +364,31 @@ Error unless_failed(Error error) {
   return its_class == MPIX_ERR_PROC_FAILED || its_class == MPIX_ERR_REVOKED ? Error() : std::move(error);
 }
 
+// The first rank, or the first of those of whom this one does not know that they have failed.
+bool is_first(const File& file) {
+  const Comm& comm = file.comm();
+  if (!comm.hidden.harm || !survivor_of(comm)) [[likely]]
+    return file.rank() == 0;
+  const engine::Engine::Guard own(comm.engine());
+  const std::vector<int> failed = survivor_of(comm)->failed(comm);
+  for (int rank = 0; rank < file.rank(); ++rank)
+    if (!std::ranges::count(failed, comm.process_of(rank))) return false;
+  return true;
+}
+
+// When no rank has it open: over NFS another name would stay of it.
+Error delete_closed(File& file) {
+  const bool was_first = is_first(file);
+  const auto remove = [&](bool mine) -> Error {
+    const int error = mine ? io::remove_posix(file.name) : 0;
+    return error && error != ENOENT ? io::failure_of(file.name, "deleting it", error) : Error();
+  };
+  Error deleted = unless_failed(agree(file.comm(), Function::File_close, remove(was_first)));
+  // Who should have done it has failed meanwhile.
+  if (!was_first && file.comm().hidden.harm && is_first(file)) return remove(true);
+  return deleted;
+}
+
 }  // namespace
 
 Error file_close(MPI_File* fh) {
@@ -389,11 +416,8 @@ Error file_close(MPI_File* fh) {
   Error left = file.io->close();
   file.io.reset();
   left = unless_failed(agree(file.comm(), Function::File_close, std::move(left)));
-  if (file.amode & MPI_MODE_DELETE_ON_CLOSE) {  // when no rank has it open: over NFS another name would stay of it
-    Error deleted;
-    if (const int error = file.rank() == 0 ? io::remove_posix(file.name) : 0; error && error != ENOENT)
-      deleted = io::failure_of(file.name, "deleting it", error);
-    deleted = unless_failed(agree(file.comm(), Function::File_close, std::move(deleted)));
+  if (file.amode & MPI_MODE_DELETE_ON_CLOSE) {
+    Error deleted = delete_closed(file);
     if (!left) left = std::move(deleted);
   }
   if (Error e = unless_failed(one_sided::win_unlock_all(*file.window))) return e;
