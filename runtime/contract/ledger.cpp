@@ -41,7 +41,9 @@ void Ledger::flag_differs(uint32_t serial, Word theirs) {
 }
 
 void Ledger::settle_with_others() {
-  if (transport::Area* area = std::exchange(area_, nullptr); area && !area->settle(chain_)) contradicted(next_ - 1);
+  transport::Area* const area = std::exchange(area_, nullptr);
+  // Where a member has failed ranks have come to different calls.
+  if (area && !channel_.harm && !area->settle(chain_)) contradicted(next_ - 1);
 }
 
 void Ledger::contradicted(uint32_t serial) {

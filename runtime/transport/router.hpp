@@ -96,6 +96,10 @@ class Router final : public Transport {
   // What a communicator's ranks on this node share for their collectives; nullptr: nothing, on all of
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) TUTTI_ENGINE_OWNED;
+  // A communicator of a job that goes on is gone for which this process has never asked that. Any thread.
+  void decline_area(const AreaKey& key) {
+    if (shared_) shared_->decline_area(key);
+  }
 
   // Wakes these where they wait for words in memory that they share; nullptr: one of them is not here, or there is no
   // shared memory to say in who sleeps.

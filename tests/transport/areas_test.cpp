@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -159,6 +160,46 @@ TEST_F(Areas, ComeBackAsNew) {
       ASSERT_FALSE(lane->claim(lane->windows())) << i;
     }
   }
+}
+
+// Who dies while it holds a lock holds it no more, once that is known; who lives does.
+TEST_F(Areas, ALockDoesNotEndWithItsHolder) {
+  std::atomic<uint32_t> word{0};
+  bool is_dead = false;
+  const IsGone is_gone = [&](int member) { return is_dead && member == 3; };
+  MemberLock others(word, 3, is_gone), mine(word, 1, is_gone);
+  ASSERT_TRUE(others.try_lock());
+  EXPECT_FALSE(mine.try_lock());
+  is_dead = true;
+  EXPECT_TRUE(mine.try_lock());
+  EXPECT_FALSE(MemberLock(word, 2, is_gone).try_lock());  // of one who lives
+  mine.unlock();
+  EXPECT_TRUE(MemberLock(word, 2, is_gone).try_lock());
+}
+
+// Of communicators whose other rank has failed, and of those that a rank has never asked for, the areas come back, too.
+TEST_F(Areas, ComeBackFromThoseWhoFail) {
+  bool is_dead = false;
+  for (const auto& segment : segments_) segment->set_is_gone([&](int member) { return is_dead && member == 3; });
+  constexpr uint32_t kMany = 2 * NodeSegment::kAreas;
+  std::vector<std::unique_ptr<Area>> of_the_dead;
+  for (uint32_t slot = 2; slot < 2 + NodeSegment::kAreas; ++slot) {
+    ASSERT_TRUE(find(0, key(slot, 1), {0, 3})) << slot;
+    of_the_dead.push_back(find(3, key(slot, 1), {0, 3}));
+    ASSERT_TRUE(of_the_dead.back()) << slot;
+  }
+  EXPECT_FALSE(find(0, key(100, 1), {0, 1}));  // it lives, and holds them
+  is_dead = true;
+  for (uint32_t slot = 101; slot < 101 + kMany; ++slot) {
+    const auto area = find(0, key(slot, 1), {0, 1, 3});
+    ASSERT_TRUE(area) << slot;
+    EXPECT_FALSE(area->small().is_raised(0, 2));
+    decline_area(*segments_[1], key(slot, 1));
+  }
+  // Who declines before anybody has asked declines for all.
+  decline_area(*segments_[1], key(200, 1));
+  EXPECT_FALSE(find(0, key(200, 1), {0, 1}));
+  EXPECT_TRUE(find(0, key(200, 2), {0, 1}));
 }
 
 TEST_F(Areas, LanesFitWhateverTheNumberOfRanks) {

@@ -95,7 +95,7 @@ void ProgramRun::run() {
       return;
     }
     if (!running()) return;  // a message was the last thing
-    keep_polling();
+    if (!is_abandoned()) keep_polling();
   }
   wait();
 }
@@ -165,6 +165,12 @@ bool ProgramRun::copy_other(const BoundStep& step) {
   return true;
 }
 
+// One of its messages has failed as it was posted.
+bool ProgramRun::end_abandoned() {
+  end_if_done();
+  return true;
+}
+
 // Under --stress=random: by chance that depends on the call, the rank and the step alone.
 bool ProgramRun::lingers() {
   if (lingered_ == 0) {
@@ -205,13 +211,19 @@ bool ProgramRun::execute() {
         break;
       case Step::Kind::show:
         show(*step);
+        if (!step->fits && is_abandoned()) [[unlikely]]
+          return end_abandoned();
         break;
       case Step::Kind::expect:
-        if (!step->fits) expect(*step);
+        if (step->fits) break;
+        expect(*step);
+        if (is_abandoned()) [[unlikely]]
+          return end_abandoned();
         break;
       case Step::Kind::take:
         if (is_disturbed(channel_)) return stop_at(step);
-        take(*step);
+        if (!take(*step)) [[unlikely]]
+          return end_abandoned();
         break;
       case Step::Kind::claim:
         if (!rounds_.claim(step->round)) return stop_at(step);
@@ -274,14 +286,15 @@ void ProgramRun::expect(const BoundStep& step) {
   without_end([&]() TUTTI_ENGINE_OWNED { messages_.receive(steps_.number_of(&step)); });
 }
 
-[[gnu::always_inline]] inline void ProgramRun::take(const BoundStep& step) {
+// False: it is abandoned.
+[[gnu::always_inline]] inline bool ProgramRun::take(const BoundStep& step) {
   const std::byte* const share = at(step.from);
   ShareHead head;
   std::memcpy(&head, share, kShareHead);
   if (head.signature == step.word && head.bytes == step.length && step.fits) [[likely]]
-    take_from_share(step, step.length);
-  else
-    take_other(step, head);
+    return take_from_share(step, step.length), true;
+  take_other(step, head);
+  return !is_abandoned();
 }
 
 [[gnu::always_inline]] inline void ProgramRun::take_from_share(const BoundStep& step, int64_t bytes) {

@@ -33,6 +33,7 @@ class ProgramRun final : public Execution {
   bool begin_first_step() TUTTI_ENGINE_OWNED;
   bool execute() TUTTI_ENGINE_OWNED;
   void end_if_done() TUTTI_ENGINE_OWNED;
+  [[gnu::cold]] bool end_abandoned() TUTTI_ENGINE_OWNED;
   bool has_nothing_new() const TUTTI_ENGINE_OWNED;
   std::byte* at(const End& end) const;
   void copy_short_step(const BoundStep& step) TUTTI_ENGINE_OWNED;
@@ -43,7 +44,7 @@ class ProgramRun final : public Execution {
   void show(const BoundStep& step) TUTTI_ENGINE_OWNED;
   void send_beside(const BoundStep& step) TUTTI_ENGINE_OWNED;
   void expect(const BoundStep& step) TUTTI_ENGINE_OWNED;
-  void take(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  bool take(const BoundStep& step) TUTTI_ENGINE_OWNED;
   void take_other(const BoundStep& step, const coll::ShareHead& head) TUTTI_ENGINE_OWNED;
   void take_from_share(const BoundStep& step, int64_t bytes) TUTTI_ENGINE_OWNED;
 

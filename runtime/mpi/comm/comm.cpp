@@ -34,6 +34,21 @@ exec::Stress stress_of(const StressMode& mode) {
           .chance = mode.kind == StressMode::Kind::random ? mixed(mode.seed, 1) | 1 : 0};
 }
 
+// No two jobs share memory, and nobody shares what is between two groups, wherever their ranks are.
+bool may_share(const engine::Channel& channel) {
+  return (channel.context & ~uint64_t{1}) != engine::kNoContext && !engine::spans_jobs(channel.context) &&
+         !channel.sides;
+}
+
+transport::AreaKey area_key(const engine::Channel& channel) {
+  const uint64_t id = channel.context & ~uint64_t{1};
+  return {.context = id,
+          .owner = engine::ContextPool::owner_of(id),
+          .slot = engine::ContextPool::slot_of(id),
+          .generation = engine::ContextPool::generation_of(id),
+          .generations = 1u << engine::ContextPool::kGenerationBits};
+}
+
 ProcessList union_of(const Group& first, const Group& second) {
   ProcessList::Builder all;
   all.add(first.processes);
@@ -79,6 +94,8 @@ const std::shared_ptr<exec::Store>& Comm::store() const {
 
 Comm::~Comm() {
   if (process.survivor) process.survivor->gone(*this);
+  if (hidden.harm && process.survivor && !asked_for_area_ && may_share(hidden))
+    process.transport->decline_area(area_key(hidden));
   if (group->session) group->session->ended(*this);
   if (hidden.ledger && process.checker) process.checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
@@ -141,24 +158,15 @@ void Comm::ask_for_area() {
 }
 
 std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
-  if (engine::spans_jobs(channel.context)) return nullptr;  // no two jobs share memory
-  if (is_inter()) return nullptr;  // nobody shares what is between two groups, wherever their ranks are
+  if (!may_share(channel)) return nullptr;
   channel.nodes = find_nodes();
-  if (process.survivor) return nullptr;  // who fails amid a collective there leaves it as it is
   const StressMode& stress = process.stress_mode;
   if (!stress.shares_collectives()) return nullptr;
   // What --stress makes of a plan it makes of it on all ranks alike: here leaders have messages.
   if (channel.nodes && stress.kind != StressMode::Kind::off) return nullptr;
   std::vector<int> here;  // the processes on this node, among which I have a number
   for (int i = 0; i < channel.neighbours(); ++i) here.push_back(process_of(channel.neighbour(i)));
-  const uint64_t id = channel.context & ~uint64_t{1};
-  std::unique_ptr<transport::Area> area =
-      process.transport->area_for({.context = id,
-                                   .owner = engine::ContextPool::owner_of(id),
-                                   .slot = engine::ContextPool::slot_of(id),
-                                   .generation = engine::ContextPool::generation_of(id),
-                                   .generations = 1u << engine::ContextPool::kGenerationBits},
-                                  here, channel.local());
+  std::unique_ptr<transport::Area> area = process.transport->area_for(area_key(channel), here, channel.local());
   channel.area = area.get();
   if (channel.ledger) channel.ledger->set_area(area.get());
   return area;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/shared/node_areas.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <utility>
 
 #include "base/log.hpp"
@@ -21,9 +21,15 @@ constexpr uint32_t kSlots = 255;  // of an owner's contexts; those with later sl
 
 enum class Large : uint32_t { undecided, there, refused };
 
-// All but the lock is read and written with the lock held.
+// Which members of the segment an area is held by, a bit each. With more there are no areas where they may fail.
+constexpr int kMostThatFail = 1024;
+using Holders = std::array<uint64_t, kMostThatFail / 64>;
+
+// All but the lock is read and written with the lock held. Who holds it may die: an entry is another communicator's with
+// the store of its context, and all else of it is written before.
 struct Entry {
   uint64_t context;  // 0: free
+  Holders holders;
   uint32_t ranks;
   uint32_t released;  // ranks that have let go
   bool settled;       // one has said what its history is
@@ -49,15 +55,29 @@ static_assert(kSmallBytes + kLargeBytes <= NodeSegment::kAreaBytes);
 
 class Locked {
  public:
-  explicit Locked(Table& table) : table_(table) {
-    while (table_.lock.exchange(1, std::memory_order_acquire)) sched_yield();
+  Locked(const NodeSegment& segment, Table& table) : lock_(table.lock, segment.me(), segment.is_gone()) {
+    lock_.lock();
   }
-  ~Locked() { table_.lock.store(0, std::memory_order_release); }
+  ~Locked() { lock_.unlock(); }
   Locked(const Locked&) = delete;
 
  private:
-  Table& table_;
+  MemberLock lock_;
 };
+
+void let_go(Entry& entry, int member) {
+  if (member < kMostThatFail) entry.holders[static_cast<size_t>(member) / 64] &= ~(uint64_t{1} << member % 64);
+  if (++entry.released == entry.ranks) entry.context = 0;
+}
+
+// Those who hold it still have failed.
+bool is_left(const NodeSegment& segment, const Entry& entry) {
+  if (!segment.is_gone()) return false;
+  for (int member = 0; member < segment.members(); ++member)
+    if ((entry.holders[static_cast<size_t>(member) / 64] >> member % 64 & 1) && !segment.is_gone()(member))
+      return false;
+  return true;
+}
 
 Table& table_of(const NodeSegment& segment) {
   return *reinterpret_cast<Table*>(segment.area_table());
@@ -119,7 +139,7 @@ class NodeArea final : public Area {
 
   bool settle(uint64_t history) override {
     Table& table = table_of(*segment_);
-    const Locked lock(table);
+    const Locked lock(*segment_, table);
     Entry& entry = table.entries[index_];
     if (!std::exchange(entry.settled, true)) entry.history = history;
     return entry.history == history;
@@ -127,16 +147,15 @@ class NodeArea final : public Area {
 
   ~NodeArea() override {
     Table& table = table_of(*segment_);
-    const Locked lock(table);
-    Entry& entry = table.entries[index_];
-    if (++entry.released == entry.ranks) entry.context = 0;
+    const Locked lock(*segment_, table);
+    let_go(table.entries[index_], segment_->me());
   }
 
  private:
   void open_large() override {
     const LaneGeometry geometry = large_lane(ranks_);
     Table& table = table_of(*segment_);
-    const Locked lock(table);
+    const Locked lock(*segment_, table);
     Entry& entry = table.entries[index_];
     if (entry.large == Large::undecided)
       entry.large = take(*segment_, table, index_, kSmallBytes, geometry, entry.large_taken, entry.large_used)
@@ -170,8 +189,9 @@ Table::Row* row_of(const NodeSegment& segment, Table& table, int owner) {
   return nullptr;
 }
 
-int decide(NodeSegment& segment, Table& table, const AreaKey& key, int ranks) {
-  const Locked lock(table);
+int decide(NodeSegment& segment, Table& table, const AreaKey& key, const std::vector<int>& members) {
+  const auto ranks = static_cast<int>(members.size());
+  const Locked lock(segment, table);
   for (int i = 0; i < NodeSegment::kAreas; ++i)
     if (table.entries[i].context == key.context) return i;
   Table::Row* const row = row_of(segment, table, key.owner);
@@ -181,14 +201,20 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, int ranks) {
   latest = key.generation + 1;
   for (int i = 0; i < NodeSegment::kAreas; ++i) {
     Entry& entry = table.entries[i];
-    if (entry.context != 0) continue;
+    if (entry.context != 0 && !is_left(segment, entry)) continue;
     // The first free one is the one most likely to have memory.
     if (!take(segment, table, i, 0, small_lane(ranks), entry.small_taken, entry.small_used)) return -1;
-    entry.context = key.context;
+    entry.context = 0;
     entry.ranks = static_cast<uint32_t>(ranks);
     entry.released = 0;
     entry.settled = false;
     entry.large = Large::undecided;
+    entry.holders = {};
+    for (const int member : members)
+      if (member < kMostThatFail) entry.holders[static_cast<size_t>(member) / 64] |= uint64_t{1} << member % 64;
+    std::atomic_signal_fence(
+        std::memory_order_seq_cst);  // the compiler keeps the order in which a death may cut it off
+    entry.context = key.context;
     return i;
   }
   return -1;
@@ -236,9 +262,20 @@ std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, con
                                 const std::vector<int>& members, int rank, bool read_peers) {
   const int ranks = static_cast<int>(members.size());
   if (key.slot >= kSlots || small_lane(ranks).windows == 0 || large_lane(ranks).windows == 0) return nullptr;
-  const int index = decide(*segment, table_of(*segment), key, ranks);
+  if (segment->is_gone() && segment->members() > kMostThatFail) return nullptr;
+  const int index = decide(*segment, table_of(*segment), key, members);
   if (index < 0) return nullptr;
   return std::make_unique<NodeArea>(segment, index, members, rank, read_peers);
+}
+
+void decline_area(NodeSegment& segment, const AreaKey& key) {
+  if (key.slot >= kSlots || segment.members() > kMostThatFail) return;
+  Table& table = table_of(segment);
+  const Locked lock(segment, table);
+  for (Entry& entry : table.entries)
+    if (entry.context == key.context) return let_go(entry, segment.me());
+  Table::Row* const row = row_of(segment, table, key.owner);
+  if (row && !is_decided(row->decided[key.slot], key)) row->decided[key.slot] = key.generation + 1;
 }
 
 }  // namespace tutti::transport

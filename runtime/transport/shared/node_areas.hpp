@@ -3,7 +3,7 @@
 // that out: the first rank that asks for a communicator's area decides, under a lock held for a
 // moment, and leaves its decision in shared memory for the others; also the one that there is none
 // left, so that all ranks of the communicator see the same. An area is free again when all ranks of
-// its communicator have let go of it.
+// its communicator have let go of it, or have failed.
 #pragma once
 
 #include <memory>
@@ -30,5 +30,8 @@ struct AreaKey {
 // Area::read_rate() may be other than 0, as far as this rank is concerned.
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
                                 const std::vector<int>& members, int rank, bool read_peers);
+// A rank has let go of a communicator of which it has never asked for the area, as where a member of it has failed before
+// that. Nobody else gets one then who has not got it yet, and nobody waits for this rank to leave it.
+void decline_area(NodeSegment& segment, const AreaKey& key);
 
 }  // namespace tutti::transport

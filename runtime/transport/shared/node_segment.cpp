@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <mpi.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -79,7 +78,7 @@ struct NodeSegment::Head {
   // By large ring, a bit each: lent at this moment; has memory, which it keeps.
   alignas(kLine) std::atomic<uint32_t> lent;
   std::atomic<uint32_t> has_memory;
-  std::atomic<bool> taking;  // somebody sees whether there is room for more than rings, and takes it
+  std::atomic<uint32_t> taking;  // a MemberLock's: who sees whether there is room for more than rings, and takes it
 };
 
 // Where the two rings of a pair have their memory.
@@ -152,18 +151,26 @@ size_t NodeSegment::rings_to_come() const {
   return count * ring_size_;
 }
 
-// Beside what rings may need. One at a time: together two would take what there is room for once.
+// Held by who sees whether there is room beside what rings may need, and takes it: together two would take what there is
+// room for once. Who dies amid that has taken memory or not, which nobody needs to know.
+MemberLock NodeSegment::taking() const {
+  return MemberLock(head().taking, me_, is_gone_);
+}
+
+// With taking() held.
 Error NodeSegment::take_beside_rings(const void* memory, size_t bytes) {
   Error problem = look_for_room(descriptor_, bytes + rings_to_come());
   const auto place = static_cast<size_t>(static_cast<const std::byte*>(memory) - base_);
   if (!problem) problem = take_memory(descriptor_, place, bytes);
-  head().taking.store(false, std::memory_order_release);
   return problem;
 }
 
 Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
-  while (head().taking.exchange(true, std::memory_order_acquire)) sched_yield();
-  return take_beside_rings(area(index) + offset, bytes);
+  MemberLock one_at_a_time = taking();
+  one_at_a_time.lock();
+  Error problem = take_beside_rings(area(index) + offset, bytes);
+  one_at_a_time.unlock();
+  return problem;
 }
 
 RingMemory& NodeSegment::large_ring(int index) const {
@@ -194,8 +201,13 @@ int NodeSegment::borrow_ring() {
       !lent.compare_exchange_weak(before, before | 1u << index, std::memory_order_acquire, std::memory_order_relaxed));
   RingMemory& ring = large_ring(index);
   if (!has_memory(index)) {
-    const bool mine = !head().taking.exchange(true, std::memory_order_acquire);
-    if (!mine || (no_more_memory_ = static_cast<bool>(take_beside_rings(&ring, kLargeRing)))) {
+    MemberLock one_at_a_time = taking();
+    const bool mine = one_at_a_time.try_lock();
+    if (mine) {
+      no_more_memory_ = static_cast<bool>(take_beside_rings(&ring, kLargeRing));
+      one_at_a_time.unlock();
+    }
+    if (!mine || no_more_memory_) {
       give_ring_back(index);
       return -1;
     }
@@ -221,9 +233,10 @@ RingMemory& NodeSegment::ring(int from, int to) const {
   return *reinterpret_cast<RingMemory*>(first + place_of_ring(from, to));
 }
 
-NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size)
+NodeSegment::NodeSegment(std::string path, int members, int me, int descriptor, std::byte* base, size_t size)
     : path_(std::move(path)),
       members_(members),
+      me_(me),
       ring_size_(ring_size_for(members)),
       descriptor_(descriptor),
       base_(base),
@@ -274,7 +287,8 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int fd, const std::stri
     close(fd);
     return problem;
   }
-  std::unique_ptr<NodeSegment> segment(new NodeSegment(path, members, fd, static_cast<std::byte*>(base), extent.all));
+  std::unique_ptr<NodeSegment> segment(
+      new NodeSegment(path, members, me, fd, static_cast<std::byte*>(base), extent.all));
   Desk& mine = segment->desk(me);
   mine.known = {getpid(), reinterpret_cast<uintptr_t>(&token), token};
   if (!path.empty()) segment->hold_spare(me);  // without a name it is outside of /dev/shm already

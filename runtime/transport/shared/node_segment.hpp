@@ -17,9 +17,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.hpp"
 #include "memory/peer_memory.hpp"
+#include "transport/shared/member_lock.hpp"
 #include "transport/shared/parting.hpp"
 #include "transport/shared/ring_memory.hpp"
 #include "transport/shared/spare_memory.hpp"
@@ -62,6 +64,10 @@ class NodeSegment {
   void forget_name() const;
 
   int members() const { return members_; }
+  int me() const { return me_; }
+  // Members may fail while the others go on: then this tells who has. Before anybody else does anything here.
+  void set_is_gone(IsGone is_gone) { is_gone_ = std::move(is_gone); }
+  const IsGone& is_gone() const { return is_gone_; }
   Desk& desk(int member) const;
 
   // Counts the members whose doorbell is armed for flags (doorbell.hpp).
@@ -106,18 +112,19 @@ class NodeSegment {
   static constexpr size_t kAreaBytes = 10 << 20;
   static constexpr int kForeignOwners = 16;  // processes of other nodes that it has room for
   static constexpr size_t table_bytes(int members) {
-    return 4096 + static_cast<size_t>(members + kForeignOwners) * 1024;
+    return 8192 + static_cast<size_t>(members + kForeignOwners) * 1024;
   }
   std::byte* area_table() const;
   std::byte* area(int index) const;
   Error take_area_memory(int index, size_t offset, size_t bytes);
 
  private:
-  NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size);
+  NodeSegment(std::string path, int members, int me, int descriptor, std::byte* base, size_t size);
   static Result<std::unique_ptr<NodeSegment>> attach(int file, const std::string& path, int members, int me,
                                                      const uint64_t& token);
   size_t rings_to_come() const;
   bool has_memory(int large_ring) const;
+  MemberLock taking() const;
   Error take_beside_rings(const void* memory, size_t bytes);
   size_t place_of_ring(int from, int to) const;
   void hold_spare(int me);
@@ -129,12 +136,13 @@ class NodeSegment {
   std::atomic<Home>& home(int one, int other) const;
 
   const std::string path_;  // empty: none
-  const int members_;
+  const int members_, me_;
   const size_t ring_size_;
   const int descriptor_;
   std::byte* const base_;
   const size_t size_;
   std::unique_ptr<SpareMemory> spare_;  // for all rings; nullptr: not to be had
+  IsGone is_gone_;
   mutable bool fence_due_ = false;
   bool no_more_memory_ = false;  // for large rings: was asked for in vain
 };

@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "members/processes.hpp"
 #include "transport/shared/word_bells.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
 
@@ -43,7 +44,12 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
       outbox_(*segment_, me_, options, peers_),
       incomings_(*segment_, options, peers_, outbox_),
       inbox_(peers_, outbox_, incomings_),
-      seat_(*segment_, me_, static_cast<int>(processes_.size())) {}
+      seat_(*segment_, me_, static_cast<int>(processes_.size())) {
+  if (options.survives && options.members)
+    segment_->set_is_gone([members = options.members, processes = processes_](int member) {
+      return members->has_failed(processes[static_cast<size_t>(member)]);
+    });
+}
 
 int SharedMemoryTransport::index_of(int process) const {
   return index_in(processes_, process);
@@ -81,6 +87,10 @@ std::unique_ptr<WordBells> SharedMemoryTransport::bells_for(const std::vector<in
   std::vector<int> members;
   for (const int process : processes) members.push_back(index_of(process));
   return std::make_unique<WordBells>(segment_, std::move(members));
+}
+
+void SharedMemoryTransport::decline_area(const AreaKey& key) {
+  transport::decline_area(*segment_, key);
 }
 
 // ---- progress

@@ -83,6 +83,8 @@ class SharedMemory : public Transport {
   virtual void lose(int process, int mpi_class) TUTTI_ENGINE_OWNED = 0;
   // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
   virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) = 0;
+  // This process has the communicator no more, and has not asked for its area, since members have failed.
+  virtual void decline_area(const AreaKey& key) = 0;
   // Wakes these, by their places, where they wait for words in other memory that they share (word_bells.hpp).
   virtual std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const = 0;
 };
