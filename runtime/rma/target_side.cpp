@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/fault_point.hpp"
+
 namespace tutti::rma {
 
 Error TargetSide::check_attached(const TargetBuffer& buffer) const {
@@ -37,6 +39,7 @@ void TargetSide::settle(int origin, Behind what) {
     case Behind::flush:
       if (witness_) [[unlikely]]
         witness_->completes(origin);
+      TUTTI_FAULT_POINT("flush.before_answer");
       return answers_->flushed(origin);
     case Behind::complete:
       ++served_[origin].completes;
@@ -72,6 +75,7 @@ Error TargetSide::expose() {
 void TargetSide::asks_lock(int origin, LockWish wish) {
   bool exposed = exposed_;
   const bool has_it = common_lock_ ? common_lock_->request(origin, wish, exposed) : lock_.request(origin, wish);
+  TUTTI_FAULT_POINT("lock.taken_for_origin");
   if (exposed) answers_->failed(origin, exposed_and_locked(rank_));
   if (has_it) answers_->granted(origin);
   tell_holders();
@@ -84,6 +88,7 @@ void TargetSide::unlock(int origin) {
     if (common_lock_->holds(origin)) common_lock_->release(origin);
   } else if (lock_.holds(origin))
     for (const int next : lock_.release(origin)) answers_->granted(next);
+  TUTTI_FAULT_POINT("lock.passed_on");
   answers_->unlocked(origin, common_lock_ ? common_lock_->is_awaited() : lock_.is_awaited());
   tell_holders();
 }

@@ -314,6 +314,27 @@ test_killed_rank_is_said_once() {
   done
 }
 
+# A rank dies amid steps of the library's own, on each of the nodes (tests/programs/survival/points.tsv).
+test_deaths_at_fault_points() {
+  nodes_up $nodes
+  local row point scenario victim=0
+  for row in ring.written:short lane.written:collectives lane.published:collectives lane.claimed:splits ucx.before_send:long \
+    ucx.behind_send:long ucx.fetching:long ucx.fetched:long context.agreed:duplicates agreement.contributed:agreements \
+    agreement.told_one:agreements agreement.decided:agreements revoke.told_one:revocation put.announced:windows \
+    lock.granted:windows lock.passed_on:windows two_phase.exchanged:files two_phase.before_write:files connect.known:connect; do
+    point=${row%:*} scenario=${row#*:}
+    # Not each rank comes to each point.
+    for victim in $(((victim + 1) % 6)) 0 1 2 3 4 5; do
+      launch -n 6 --host $all --map-by node --on-failure=continue "$programs/program.survival.deaths" "$point:$victim:1" \
+        "$scenario"
+      went_well
+      ! grep -q "rank dies at $point" "$bed/out" || break
+    done
+    said "a rank dies at $point"
+  done
+  nothing_is_left
+}
+
 # Ranks that fail where the others are to go on, on each of the nodes: these do, the failure is told once, and nothing is
 # left in the end.
 test_ranks_fail_and_others_go_on() {

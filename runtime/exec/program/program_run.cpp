@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/fault_point.hpp"
 #include "base/stress_mode.hpp"
 #include "engine/engine.hpp"
 #include "memory/movers.hpp"
@@ -227,9 +228,12 @@ bool ProgramRun::execute() {
         break;
       case Step::Kind::claim:
         if (!rounds_.claim(step->round)) return stop_at(step);
+        TUTTI_FAULT_POINT("lane.claimed");
         break;
       case Step::Kind::publish:
+        TUTTI_FAULT_POINT("lane.written");
         rounds_.publish(step->round, step->peer);
+        TUTTI_FAULT_POINT("lane.published");
         if (step->length > 0) fetch_for_writing(rounds_.data(step->round + 1, channel_.local()), step->length);
         break;
       case Step::Kind::await:
@@ -239,7 +243,9 @@ bool ProgramRun::execute() {
           return stop_at(step);
         break;
       case Step::Kind::leave:
+        TUTTI_FAULT_POINT("lane.before_leaving");
         leave(step->round);
+        TUTTI_FAULT_POINT("lane.left");
         break;
       case Step::Kind::linger:
         stop_at(step);

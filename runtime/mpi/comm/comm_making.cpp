@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/fault_point.hpp"
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
 #include "contract/signature.hpp"
@@ -96,6 +97,7 @@ Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList&
                       [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
                         if (receive.posted) needs.process(processes[before]);
                       });
+    TUTTI_FAULT_POINT("context.heard");
     failed = receive.outcome.mpi_class;
     // Whoever has heard nothing itself says nothing.
     if (failed == MPI_SUCCESS && receive.outcome.sent_bytes == 0 && bytes > 0) failed = MPIX_ERR_PROC_FAILED;
@@ -116,6 +118,7 @@ Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList&
     send.on_complete = over;
     ++open;
     engine.send(send);
+    TUTTI_FAULT_POINT("context.told_one");
   }
   engine.wait_until([&] { return open == 0; },
                     [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
@@ -219,6 +222,7 @@ Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcom
   const auto give_back = [&] {
     if (mine.context != engine::kNoContext) comm.contexts().release(mine.context);
   };
+  TUTTI_FAULT_POINT("split.exchanged");
   *newcomm = MPI_COMM_NULL;
   if (mine.color == MPI_UNDEFINED) {
     give_back();
@@ -277,12 +281,14 @@ Result<ProcessList> ranks_in(const Comm& comm, const Group& group) {
 
 Result<uint64_t> agree_on_context(Comm& comm, contract::Word signature) {
   uint64_t context = offer_context(comm, comm.hidden.rank == 0);
+  TUTTI_FAULT_POINT("context.offered");
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
   if (Error e = run(comm, spread)) {
     comm.contexts().release(context);
     return e;
   }
+  TUTTI_FAULT_POINT("context.agreed");
   if (context == engine::kNoContext) return no_context_left(comm);
   return context;
 }

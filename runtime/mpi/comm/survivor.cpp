@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/fault_point.hpp"
 #include "base/flush.hpp"
 #include "base/log.hpp"
 #include "boot/joining.hpp"
@@ -352,7 +353,10 @@ void Survivor::tell_revocations() {
   }
   for (const survival::Revocations::Word& word : words) {
     const transport::Header header{.tag = kRevocation, .ticket = word.context};
-    for (const int process : word.to) process_.engine->send_of_survival(process, header, nullptr, 0);
+    for (const int process : word.to) {
+      process_.engine->send_of_survival(process, header, nullptr, 0);
+      TUTTI_FAULT_POINT("revoke.told_one");
+    }
   }
 }
 
@@ -371,6 +375,7 @@ void Survivor::take_revocation(uint64_t context, int by) {
       comm.hidden.harm |= engine::Channel::kRevoked;
     }
   }
+  TUTTI_FAULT_POINT("revoke.known");
   tell_revocations();
   if (!is_news) return;
   engine::Engine& engine = *process_.engine;
@@ -492,6 +497,7 @@ life::Actor Survivor::begin(const Comm& comm, uint32_t serial, survival::Contrib
   round.then = std::move(then);
   process_.engine->add(round);
   round.machine.contribute(std::move(mine));
+  TUTTI_FAULT_POINT("agreement.contributed");
   go_on(context, talks, serial);
   return {process_.engine->process(), context, serial};
 }
@@ -552,8 +558,10 @@ void Survivor::go_on(uint64_t context, Talks& talks, uint32_t serial) {
     const transport::Header header{.source = talks.shape.rank, .tag = kAgreement, .serial = serial, .ticket = context};
     process_.engine->send_of_survival(talks.members[rank], header, reinterpret_cast<const std::byte*>(text.data()),
                                       static_cast<int64_t>(text.size()));
+    TUTTI_FAULT_POINT("agreement.told_one");
   }
   if (!round.machine.decision() || !round.then) return;
+  TUTTI_FAULT_POINT("agreement.decided");
   const survival::Decision decision = *round.machine.decision();
   const Then then = round.then;
   end(round);

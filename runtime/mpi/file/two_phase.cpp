@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/fault_point.hpp"
 #include "base/flight_files.hpp"
 #include "memory/movers.hpp"
 
@@ -161,6 +162,7 @@ void TwoPhases::store(DomainWindows& window) const {
     add(pieces, to, n);
   });
   join(pieces);
+  TUTTI_FAULT_POINT("two_phase.before_write");
   for (const Piece& piece : pieces) {
     io::Transferred one =
         job_.file->io->write(window.here.offset + piece.offset, window.buffer.data() + piece.offset, piece.bytes);
@@ -168,6 +170,7 @@ void TwoPhases::store(DomainWindows& window) const {
     window.error = std::move(one.error);
     return;
   }
+  TUTTI_FAULT_POINT("two_phase.behind_write");
 }
 
 // From the file to what the ranks want.
@@ -184,6 +187,7 @@ void TwoPhases::load(DomainWindows& window) const {
         job_.file->io->read(window.here.offset + piece.offset, window.buffer.data() + piece.offset, piece.bytes);
     if (one.error && !window.error) window.error = std::move(one.error);
   }
+  TUTTI_FAULT_POINT("two_phase.read");
   each_piece(window, [&](int64_t at, int64_t to, int64_t n) {
     memory::copy(window.packed.data() + to, window.buffer.data() + at, n);
   });
@@ -191,6 +195,7 @@ void TwoPhases::load(DomainWindows& window) const {
 
 void TwoPhases::begin(DomainWindows& window) {
   if (window.packed_bytes == 0 || error_) return;
+  TUTTI_FAULT_POINT("two_phase.exchanged");
   const auto move = [this, &window] { job_.writes ? store(window) : load(window); };
   if (!overlaps_) {
     move();
@@ -233,6 +238,7 @@ const coll::Call* TwoPhases::next_written() {
   finish(window);
   enter(window, round_);
   pack(window);
+  TUTTI_FAULT_POINT("two_phase.before_exchange");
   return exchange(window, true);
 }
 

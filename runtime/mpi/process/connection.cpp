@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/bytes.hpp"
+#include "base/fault_point.hpp"
 #include "boot/joining.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
@@ -174,6 +175,7 @@ std::string exchanged(Socket& socket, const std::string& mine, bool first) {
       if (Error e = socket.send(mine)) return e;
     return received;
   });
+  TUTTI_FAULT_POINT("connect.exchanged");
   return theirs ? *std::move(theirs) : Words::of(std::move(theirs).error()).packed();
 }
 
@@ -207,6 +209,7 @@ class Meeting {
         context_(accepts ? engine::random_context() : 0) {}
 
   Error begin(const std::function<Result<Socket>()>& reach, const Awaited* awaited) {
+    TUTTI_FAULT_POINT("connect.begun");
     Result<Words> ours = words_of_ours(false);
     if (!ours) return std::move(ours).error();
     if (ours->problem_class != MPI_SUCCESS) return ours->error();
@@ -218,6 +221,7 @@ class Meeting {
       else
         unreached = std::move(reached).error();
     }
+    TUTTI_FAULT_POINT("connect.reached");
     return exchange(*ours, std::move(unreached));
   }
   // Some are not beside each other: who listens where only his neighbours come has another address now.
@@ -389,9 +393,11 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
       other.members.push_back(std::move(member));
     }
   }
+  TUTTI_FAULT_POINT("connect.known");
   if (Error e = check_disjoint(*comm.group, other.numbers)) return e;
   Result<std::string> known_as = tell_numbers(comm, root, accepts, meeting.socket(), other.numbers);
   if (!known_as) return std::move(known_as).error();
+  TUTTI_FAULT_POINT("connect.numbered");
   return make_joined(comm, root, accepts, meeting, other, *known_as);
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/fault_point.hpp"
 #include "base/mutex.hpp"
 #include "base/spawned.hpp"
 #include "boot/joining.hpp"
@@ -85,9 +86,11 @@ Result<Attempt> attempt(const std::vector<Command>& commands, Port& port, Launch
   Result<Launched> started = start_launcher(*arguments, port.name());
   if (!started) return std::move(started).error();
   launched = *std::move(started);
+  TUTTI_FAULT_POINT("spawn.launched");
   Result<Socket> socket = port.accept(launched.life.fd());
   if (!socket) return std::move(socket).error();
   Attempt made{.socket = *std::move(socket), .words = {}};
+  TUTTI_FAULT_POINT("spawn.accepted");
   if (made.socket) return made;
   made.words = last_words(launched);
   int status = 0;
@@ -171,6 +174,7 @@ Error spawn(Commands commands, const std::string& asked_here, Function function,
   Error problem;
   if (made) {
     if (launched.life) {
+      TUTTI_FAULT_POINT("spawn.joined");
       tell(launched, kConnected);
       const Lock lock(children().mutex);
       children().launched[(*made)->context()] = std::move(launched);

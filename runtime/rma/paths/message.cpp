@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/fault_point.hpp"
+
 namespace tutti::rma {
 
 void Service::handle(const transport::Header& header, const std::byte* data) {
@@ -123,8 +125,10 @@ void MessagePath::handle(const transport::Header& header, const std::byte* data)
     case WindowMessage::post:
       return origin_.posted(from);
     case WindowMessage::granted:
+      TUTTI_FAULT_POINT("lock.granted");
       return origin_.granted(from);
     case WindowMessage::unlocked:
+      TUTTI_FAULT_POINT("lock.unlocked");
       return origin_.unlocked(from, header.signature != 0);
     case WindowMessage::holders: {
       std::vector<int> holders;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fault_point.hpp"
 #include "engine/engine.hpp"
 #include "memory/movers.hpp"
 #include "rma/paths/message.hpp"
@@ -185,6 +186,7 @@ void MessagePath::put(const Local& origin, const Target& target, Done done) {
     return origin_.over(done, {});
   }
   start(target.rank, serial, message_of(head, layout, 0));
+  TUTTI_FAULT_POINT("put.announced");
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
   supply(access, 0, from);
@@ -206,6 +208,7 @@ void MessagePath::get(const Local& origin, const Target& target, Done done) {
   else
     ++access.left;
   start(target.rank, serial, message_of(head, layout, 0));
+  TUTTI_FAULT_POINT("get.asked");
   end_access(access);
 }
 
@@ -260,6 +263,7 @@ void MessagePath::update_long(Access& access, const Local& origin, const Local* 
     slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { expect(access, i, slice); });
   }
   start(access.rank, access.serial, message_of(head, layout, 0));
+  TUTTI_FAULT_POINT("update.announced");
   if (!carries(head.act)) return;
   const Payload from = origin.payload();
   std::byte* data = from.contiguous() ? from.data() : nullptr;

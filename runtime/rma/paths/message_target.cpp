@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "engine/engine.hpp"
 #include "memory/movers.hpp"
@@ -104,6 +105,7 @@ struct MessagePath::LongUpdate {
     if (head.act.fetches) old = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
     carry_out(path.arithmetic_, head.act.update, path.target_.memory().at(buffer_of(head, layout)), piece * length,
               buffers[static_cast<size_t>(piece % 2)].get(), bytes, old.get(), path.target_.memory().guard());
+    TUTTI_FAULT_POINT("update.piece_applied");
     if (old) answer(piece, std::move(old), bytes);
   }
 
@@ -151,6 +153,7 @@ void MessagePath::serve(int origin, uint32_t serial, uint64_t mark, std::span<co
     whole = layout != nullptr;
   }
   TUTTI_INVARIANT(whole, "a one-sided operation is cut short");
+  TUTTI_FAULT_POINT("operation.arrived");
   if (closed_) [[unlikely]]
     return;
   const Error refusal = target_.admit(origin, head.act, buffer_of(head, layout), mark);
@@ -200,6 +203,7 @@ void MessagePath::serve_get(int origin, uint32_t serial, const OperationHead& he
     memory::pack(from, 0, data.data(), head.bytes);
     return send(origin, WindowMessage::reply, serial, data);
   }
+  TUTTI_FAULT_POINT("get.served");
   target_.begins(origin);
   auto* serving = new Serving{*this, origin, std::move(layout)};
   serving->send.payload = from;

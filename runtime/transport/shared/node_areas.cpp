@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "transport/shared/doorbell.hpp"
 
@@ -157,6 +158,7 @@ class NodeArea final : public Area {
     Table& table = table_of(*segment_);
     const Locked lock(*segment_, table);
     Entry& entry = table.entries[index_];
+    TUTTI_FAULT_POINT("area.opening_large");
     if (entry.large == Large::undecided)
       entry.large = take(*segment_, table, index_, kSmallBytes, geometry, entry.large_taken, entry.large_used)
                         ? Large::there
@@ -199,6 +201,7 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, const std::ve
   uint32_t& latest = row->decided[key.slot];
   if (is_decided(latest, key)) return -1;
   latest = key.generation + 1;
+  TUTTI_FAULT_POINT("area.deciding");
   for (int i = 0; i < NodeSegment::kAreas; ++i) {
     Entry& entry = table.entries[i];
     if (entry.context != 0 && !is_left(segment, entry)) continue;
@@ -212,6 +215,7 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, const std::ve
     entry.holders = {};
     for (const int member : members)
       if (member < kMostThatFail) entry.holders[static_cast<size_t>(member) / 64] |= uint64_t{1} << member % 64;
+    TUTTI_FAULT_POINT("area.almost_decided");
     std::atomic_signal_fence(
         std::memory_order_seq_cst);  // the compiler keeps the order in which a death may cut it off
     entry.context = key.context;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 
 namespace tutti::transport {
@@ -168,6 +169,7 @@ Error NodeSegment::take_beside_rings(const void* memory, size_t bytes) {
 Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
   MemberLock one_at_a_time = taking();
   one_at_a_time.lock();
+  TUTTI_FAULT_POINT("area.taking_memory");
   Error problem = take_beside_rings(area(index) + offset, bytes);
   one_at_a_time.unlock();
   return problem;

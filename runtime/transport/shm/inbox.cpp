@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "memory/movers.hpp"
 #include "transport/shm/shared_memory_inside.hpp"
@@ -41,6 +42,7 @@ bool Inbox::drain(Peer& from) {
       same_message(from, word, from.in.ring.record());
     else
       handle(from, word, from.in.ring.record());
+    TUTTI_FAULT_POINT("ring.taken");
     if (from.in.ring.consume(word)) Doorbell::ring_if_asleep(*from.desk);
     if (word.length > kStreamPiece / 2 && receiver_->takes_turns()) [[unlikely]]
       break;
@@ -62,6 +64,7 @@ bool Inbox::drain_loan(Peer& from) {
     }
     if (packed == 0) return i > 0;
     const RecordWord word = RecordWord::of(packed);
+    TUTTI_FAULT_POINT("loan.piece_there");
     loan.due -= static_cast<int64_t>(word.length - kFragmentHead);
     fragment(from, loan.in.record(), word.length);  // may ask for more
     if (loan.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/cpu.hpp"
+#include "base/fault_point.hpp"
 #include "members/processes.hpp"
 #include "memory/movers.hpp"
 
@@ -143,6 +144,7 @@ Incomings::Read Incomings::read_on(Incoming& incoming) {
   const int64_t most = receiver_->takes_turns() ? kTurnPiece : kReadPiece;
   const int64_t length = std::min(most, incoming.bytes - incoming.arrived);
   const uint64_t begun = incoming.in_run ? cpu::ticks() : 0;
+  TUTTI_FAULT_POINT("read.begun");
   if (!read_piece(incoming, incoming.arrived, length)) {
     incoming.asked = incoming.arrived;
     streams_.ask(incoming, 0);
@@ -150,6 +152,7 @@ Incomings::Read Incomings::read_on(Incoming& incoming) {
   }
   if (incoming.in_run) incoming.reading += cpu::ticks() - begun;
   incoming.arrived += length;
+  TUTTI_FAULT_POINT("read.piece_read");
   if (incoming.arrived < incoming.bytes) return Read::goes_on;
   finish_read(incoming);
   return Read::done;
@@ -186,7 +189,9 @@ void Incomings::finish_read(Incoming& incoming) {
   } else if (incoming.begun) {
     learn_from_read(incoming);
   }
+  TUTTI_FAULT_POINT("read.before_finish_word");
   outbox_.control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
+  TUTTI_FAULT_POINT("read.behind_finish_word");
   finish(incoming);
 }
 

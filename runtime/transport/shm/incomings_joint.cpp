@@ -5,6 +5,7 @@
 // that is away takes none. One message at a time from one peer, by the Joint of its ring.
 #include <algorithm>
 
+#include "base/fault_point.hpp"
 #include "transport/shm/incomings.hpp"
 #include "transport/shm/joint_words.hpp"
 
@@ -42,6 +43,7 @@ void Incomings::begin_joint(Incoming& incoming) {
   joint.piece.store(static_cast<uint64_t>(pieces.piece), std::memory_order_relaxed);
   joint.taken.store(Share{message, 1, 0}.packed(), std::memory_order_release);
   // Who sleeps, or is about to, is not woken for this.
+  TUTTI_FAULT_POINT("joint.begun");
   if (from.desk->asleep.load(std::memory_order_relaxed) == 0)
     outbox_.control(from, RecordType::join, 0, incoming.outgoing, message, incoming.address);
 }
@@ -91,6 +93,7 @@ Incomings::Read Incomings::join_on(Incoming& incoming) {
       if (joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel)) break;
     }
   }
+  TUTTI_FAULT_POINT("joint.front_taken");
   if (!read_piece(incoming, pieces.begin(mine), pieces.size(mine))) return give_up(mine);
   return Read::goes_on;
 }

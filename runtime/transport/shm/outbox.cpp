@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "memory/movers.hpp"
 #include "transport/shm/joint_words.hpp"
@@ -88,6 +89,7 @@ void Outbox::send(Peer& to, Outgoing& outgoing) {
   std::byte* record = to.out.ring.reserve(length);
   if (!record) [[unlikely]]
     return false;
+  TUTTI_FAULT_POINT("ring.reserved");
   // The first line last, if the reader looks at it all the time: it would take it back meanwhile.
   size_t beside = bytes;
   if (to.out.ring.all_is_read() && bytes > kLine - head) {
@@ -97,7 +99,9 @@ void Outbox::send(Peer& to, Outgoing& outgoing) {
   const uint8_t flags = write_head(record, header, ticket, to);
   memory::copy_short(record + head, data, beside);
   if (kept) to.out.kept = to.out.last;
+  TUTTI_FAULT_POINT("ring.written");
   commit(to, record_word(RecordType::message, length, flags | kept, header.pattern));
+  TUTTI_FAULT_POINT("ring.published");
   return true;
 }
 
@@ -108,6 +112,7 @@ bool Outbox::send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t
   if (!record) [[unlikely]]
     return false;
   memory::copy_short(record + kHeadOfSame, data, bytes);
+  TUTTI_FAULT_POINT("ring.follower_written");
   to.out.ring.commit_small(record, record_word(RecordType::message, length, kSame, pattern));
   Doorbell::ring_if_asleep(*to.desk);
   return true;
@@ -177,6 +182,7 @@ bool Outbox::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
     std::memcpy(record + head, &announcement, sizeof announcement);
     memory::pack(outgoing.payload, 0, record + begin, piece);
     commit(to, record_word(RecordType::middling, length, flags, header.pattern));
+    TUTTI_FAULT_POINT("pieces.begun");
     offset = piece;
   }
   while (offset < header.bytes) {
@@ -184,6 +190,7 @@ bool Outbox::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
     const bool timed = at_once && offset + length == header.bytes;
     if (!put_fragment(to, outgoing.payload, offset, length, timed ? PutTimes{begun, cpu::ticks()} : PutTimes{}))
       return false;
+    TUTTI_FAULT_POINT("pieces.under_way");
     offset += length;
   }
   if (at_once) to.learnt.copied(cpu::ticks() - begun, header.bytes);
@@ -200,7 +207,9 @@ bool Outbox::put_announcement(Peer& to, const Outgoing& outgoing) {
   Announcement announcement{.bytes = header.bytes, .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
   if (outgoing.payload.contiguous()) announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
   std::memcpy(record + head, &announcement, sizeof announcement);
+  TUTTI_FAULT_POINT("announcement.written");
   commit(to, record_word(RecordType::announcement, length, flags, header.pattern));
+  TUTTI_FAULT_POINT("announcement.published");
   ++to.out.announced;
   if (survives_) [[unlikely]]
     to.out.awaited.insert(const_cast<Outgoing*>(&outgoing));
@@ -254,6 +263,7 @@ bool Outbox::put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]) {
   std::byte* record = to.out.ring.reserve(kControlLength);
   if (!record) return false;
   std::memcpy(record + sizeof(uint64_t), body, sizeof body);
+  TUTTI_FAULT_POINT("control.written");
   commit(to, word);
   return true;
 }
@@ -314,6 +324,7 @@ bool Outbox::stream_on(Peer& to) {
     const int64_t length = std::min({kStreamPiece, fits, s.end - s.offset});
     if (!put_piece(to, s, length)) break;
     moved = true;
+    TUTTI_FAULT_POINT("stream.piece_sent");
     s.offset += length;
     if (s.offset < s.end) {
       to.out.gave_way = receiver_->takes_turns();
@@ -371,8 +382,10 @@ bool Outbox::help_on(Peer& to) {
     const uint32_t mine = pieces.count() - ++taken.back;
     std::atomic_thread_fence(std::memory_order_acquire);
     if (!joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel)) continue;
+    TUTTI_FAULT_POINT("joint.back_taken");
     const bool fine = to.memory.write(into + static_cast<uint64_t>(pieces.begin(mine)),
                                       to.out.helping.from + pieces.begin(mine), pieces.size(mine));
+    TUTTI_FAULT_POINT("joint.back_written");
     joint.written.store(Written{taken.message, !fine, taken.back}.packed(), std::memory_order_release);
     if (!fine) leave();
     return true;

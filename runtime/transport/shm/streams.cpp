@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault_point.hpp"
+
 namespace tutti::transport {
 namespace {
 
@@ -26,6 +28,7 @@ void Streams::ask(Incoming& incoming, int chunks) {
     way.large_ring = loan.index;
     way.is_new = !std::exchange(loan.known, true);
   }
+  TUTTI_FAULT_POINT("stream.before_asking");
   outbox_.control(from, RecordType::go, way.packed(), incoming.outgoing, reinterpret_cast<uintptr_t>(&incoming),
                   static_cast<uint64_t>(before));
 }
@@ -38,6 +41,7 @@ bool Streams::borrow(Peer& from) {
   if (index < 0) return false;
   from.in.loan = {index, RingReader(segment_.large_ring(index), NodeSegment::kLargeRing)};
   ++loans_;
+  TUTTI_FAULT_POINT("loan.borrowed");
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/by_process.hpp"
+#include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "base/os/late_word.hpp"
 #include "base/os/own_threads.hpp"
@@ -310,6 +311,7 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   ucp_ep_h ep = nullptr;
   const StartsOwnThreads of_ucx;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
+  TUTTI_FAULT_POINT("ucx.connecting");
   if (status != UCS_OK && may_end(peer)) return end_of_peer(peer);
   if (status != UCS_OK)
     return failure(
@@ -381,8 +383,10 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     describe_as_packed(param, buffer, count, outgoing.payload);
   else if (outgoing.header.bytes > 0)
     describe(param, buffer, count, outgoing.payload);
+  TUTTI_FAULT_POINT("ucx.before_send");
   const ucs_status_ptr_t request =
       ucp_am_send_nbx(*ep, kMessageId, &outgoing.header, sizeof(Header), buffer, count, &param);
+  TUTTI_FAULT_POINT("ucx.behind_send");
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
   if (fragile) return finish(fragile, status == UCS_OK);
@@ -428,6 +432,7 @@ ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t hea
     all.announced_by_[data] = arrival.header.process;
   if (rendezvous) {
     arrival.rendezvous = data;
+    TUTTI_FAULT_POINT("ucx.rendezvous_announced");
   } else {
     arrival.data = static_cast<const std::byte*>(data);
   }
@@ -456,6 +461,7 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
     fragile_.insert(fragile);
     param.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user_data) {
       ucp_request_free(request);
+      TUTTI_FAULT_POINT("ucx.fetched");
       finish(static_cast<Fragile*>(user_data), status == UCS_OK);
     };
   }
@@ -463,6 +469,7 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
   size_t count = 0;
   describe(param, buffer, count, fetch.into);
   const ucs_status_ptr_t request = ucp_am_recv_data_nbx(worker_, rendezvous, const_cast<void*>(buffer), count, &param);
+  TUTTI_FAULT_POINT("ucx.fetching");
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
   if (fragile) return finish(fragile, status == UCS_OK);
