@@ -11,7 +11,7 @@
 
 namespace tutti::mpi::processes {
 
-void do_beside(const std::function<void()>& work, const Awaited* awaited) {
+void do_beside(const std::function<void()>& work, const Awaited* awaited, const std::function<void()>& look) {
   engine::Engine& engine = engine_of_process();
   std::atomic<bool> done{false};
   const auto perform = [&] {
@@ -30,11 +30,15 @@ void do_beside(const std::function<void()>& work, const Awaited* awaited) {
   {
     const engine::Engine::Guard own(engine);
     engine.wait_for_thread(1);
-    engine.wait_until([&] { return done.load(std::memory_order_acquire); },
-                      [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
-                        const int process = awaited ? awaited->load() : kNobody;
-                        process == kNobody ? void(needs.always()) : void(needs.process(process));
-                      });
+    engine.wait_until(
+        [&] {
+          if (look) look();
+          return done.load(std::memory_order_acquire);
+        },
+        [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
+          const int process = awaited ? awaited->load() : kNobody;
+          process == kNobody ? void(needs.always()) : void(needs.process(process));
+        });
     engine.wait_for_thread(-1);
   }
   thread.join();

@@ -16,14 +16,16 @@ using Awaited = std::atomic<int>;
 inline constexpr int kNobody = -1;
 
 // Returns when the work is done. It may be done by the calling thread, without progress, where no thread can be made.
-// `awaited`: nullptr, or what the detector of deadlocks hears meanwhile.
-void do_beside(const std::function<void()>& work, const Awaited* awaited = nullptr);
+// `awaited`: nullptr, or what the detector of deadlocks hears meanwhile. `look`: called again and again meanwhile, with the
+// engine owned; may be empty.
+void do_beside(const std::function<void()>& work, const Awaited* awaited = nullptr,
+               const std::function<void()>& look = {});
 
 // The same of work that has a result.
 template <class Work>
-auto beside(Work work, const Awaited* awaited = nullptr) -> decltype(work()) {
+auto beside(Work work, const Awaited* awaited = nullptr, const std::function<void()>& look = {}) -> decltype(work()) {
   std::optional<decltype(work())> result;
-  do_beside([&] { result.emplace(work()); }, awaited);
+  do_beside([&] { result.emplace(work()); }, awaited, look);
   return *std::move(result);
 }
 

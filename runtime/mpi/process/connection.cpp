@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/process/connection.hpp"
 
+#include <mpi-ext.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "base/fault_point.hpp"
@@ -208,18 +211,26 @@ class Meeting {
         function_(function),
         context_(accepts ? engine::random_context() : 0) {}
 
-  Error begin(const std::function<Result<Socket>()>& reach, const Awaited* awaited) {
+  Error begin(const Reach& reach, const Awaited* awaited) {
     TUTTI_FAULT_POINT("connect.begun");
     Result<Words> ours = words_of_ours(false);
     if (!ours) return std::move(ours).error();
     if (ours->problem_class != MPI_SUCCESS) return ours->error();
     Error unreached;
     if (is_root()) {
-      Result<Socket> reached = beside([&] { return reach(); }, awaited);
-      if (reached)
+      const Socket gives_up(::eventfd(0, EFD_CLOEXEC));
+      bool told = false;
+      const auto look = [&] {
+        if (!comm_.hidden.harm || std::exchange(told, true)) return;
+        const uint64_t one = 1;
+        [[maybe_unused]] const ssize_t n = ::write(gives_up.fd(), &one, sizeof one);
+      };
+      Result<Socket> reached = beside([&] { return reach(gives_up.fd()); }, awaited, look);
+      if (reached && *reached)
         socket_ = *std::move(reached);
       else
-        unreached = std::move(reached).error();
+        unreached = reached ? failure(MPIX_ERR_PROC_FAILED, "a rank of the communicator has failed")
+                            : std::move(reached).error();
     }
     TUTTI_FAULT_POINT("connect.reached");
     return exchange(*ours, std::move(unreached));
@@ -373,8 +384,8 @@ Error spread_text(Comm& comm, int root, std::string& text) {
   return run(comm, bcast_bytes(text.data(), static_cast<int64_t>(length), root));
 }
 
-Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function,
-                              const std::function<Result<Socket>()>& reach, const Awaited* awaited) {
+Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function, const Reach& reach,
+                              const Awaited* awaited) {
   if (comm.is_inter())
     return failure(MPI_ERR_COMM, "an intercommunicator has no group that could be one side of another (argument comm)");
   if (root < 0 || root >= comm.size())

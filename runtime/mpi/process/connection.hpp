@@ -18,10 +18,12 @@
 namespace tutti::mpi::processes {
 
 // Collective over `comm`, and over the other side, which calls it, too. `reach`, which the root alone calls, and which
-// may block, gives the socket to the other root. `accepts`: one side is true, its group comes first. `function`: the
-// program's call. `awaited`: whose call `reach` waits for (beside.hpp).
-Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function,
-                              const std::function<Result<Socket>()>& reach, const Awaited* awaited = nullptr);
+// may block, gives the socket to the other root; it hears of a descriptor that becomes readable when it shall give up, since
+// a member of `comm` has failed, with an empty socket or an error. `accepts`: one side is true, its group comes first.
+// `function`: the program's call. `awaited`: whose call `reach` waits for (beside.hpp).
+using Reach = std::function<Result<Socket>(int gives_up)>;
+Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function, const Reach& reach,
+                              const Awaited* awaited = nullptr);
 
 // Collective over both sides: from here on neither hears of the other's end. Nothing if `comm` has none.
 Error part(Comm& comm);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
@@ -278,7 +279,7 @@ Result<bool> Port::greet(int or_else, Deadline deadline) {
   return n == 1 && all[1].revents != 0;
 }
 
-Result<Socket> connect_to_port(const std::string& text, TimeLimit patience, std::atomic<int>* awaited) {
+Result<Socket> connect_to_port(const std::string& text, TimeLimit patience, std::atomic<int>* awaited, int gives_up) {
   Result<PortName> name = PortName::parse(text);
   if (!name) return std::move(name).error();
   std::vector<std::string> addresses = name->addresses;
@@ -288,8 +289,11 @@ Result<Socket> connect_to_port(const std::string& text, TimeLimit patience, std:
   for (const std::string& address : addresses) {
     Result<Socket> socket = reach(address, name->port);
     if (awaited && socket) awaited->store(owner_in_this_job(*name));
-    const Error problem = socket ? greet_as_client(*socket, name->secret, deadline, awaited) : Error();
+    if (socket) socket->give_up_with(gives_up);
+    Error problem = socket ? greet_as_client(*socket, name->secret, deadline, awaited) : Error();
     if (awaited) awaited->store(kNobody);
+    if (problem.mpi_class() == MPIX_ERR_PROC_FAILED) return problem;
+    if (socket) socket->give_up_with(-1);
     if (socket && !problem) {
       watch_liveness(socket->fd());
       return socket;

@@ -56,8 +56,8 @@ class Port {
 };
 
 // An error that says why nobody can be reached there, or that nobody has accepted in time. `awaited`: is told of a process
-// of this job whose port it is and that does not accept (beside.hpp).
+// of this job whose port it is and that does not accept (beside.hpp). `gives_up`: as Socket::give_up_with() says.
 Result<Socket> connect_to_port(const std::string& name, TimeLimit patience = std::nullopt,
-                               std::atomic<int>* awaited = nullptr);
+                               std::atomic<int>* awaited = nullptr, int gives_up = -1);
 
 }  // namespace tutti::mpi::processes

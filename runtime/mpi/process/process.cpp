@@ -91,10 +91,10 @@ Result<Ref<Comm>> join_over_port(Comm& local, int leader, bool accepts, const Sw
       problem = std::move(opened).error();
     theirs = swap(port ? port->name() : "");
   }
-  return join_groups(local, leader, accepts, Function::Intercomm_create, [&]() -> Result<Socket> {
+  return join_groups(local, leader, accepts, Function::Intercomm_create, [&](int gives_up) -> Result<Socket> {
     if (problem) return std::move(problem);
     if (!accepts && theirs.empty()) return failure(MPI_ERR_OTHER, "the other leader could not open a port");
-    return accepts ? port->accept() : connect_to_port(theirs);
+    return accepts ? port->accept(gives_up) : connect_to_port(theirs, std::nullopt, nullptr, gives_up);
   });
 }
 [[gnu::constructor]] void offer_to_join() {
@@ -126,14 +126,14 @@ Error close_port(const char* port_name) {
 Error comm_accept(const char* port_name, Info* info, int root, Comm& comm, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   return give(join_groups(comm, root, true, Function::Comm_accept,
-                          [&]() -> Result<Socket> {
+                          [&](int gives_up) -> Result<Socket> {
                             const std::shared_ptr<Port> port = port_name ? find_port(port_name) : nullptr;
                             if (!port)
                               return failure(MPI_ERR_PORT,
                                              "the root has opened no such port, or has closed it (argument port_name)");
                             Result<TimeLimit> patience = patience_of(info, std::nullopt);
                             if (!patience) return std::move(patience).error();
-                            return port->accept(-1, *patience);
+                            return port->accept(gives_up, *patience);
                           }),
               newcomm);
 }
@@ -143,13 +143,13 @@ Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_
   Awaited awaited = kNobody;
   return give(join_groups(
                   comm, root, false, Function::Comm_connect,
-                  [&]() -> Result<Socket> {
+                  [&](int gives_up) -> Result<Socket> {
                     if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
                     Result<TimeLimit> patience =
                         patience_of(info, ports().patience.count() ? TimeLimit(ports().patience) : std::nullopt);
                     if (!patience) return std::move(patience).error();
                     const bool has_limit = info && info->get("timeout");  // which the program deals with
-                    return connect_to_port(port_name, *patience, has_limit ? nullptr : &awaited);
+                    return connect_to_port(port_name, *patience, has_limit ? nullptr : &awaited, gives_up);
                   },
                   &awaited),
               newcomm);
@@ -171,9 +171,10 @@ Error comm_join(int fd, MPI_Comm* intercomm) {
   });
   if (!theirs) return std::move(theirs).error().within("MPI_Comm_join over the socket of the program");
   const bool accepts = (*port)->name() > *theirs;
-  return give(join_groups(*current.self, 0, accepts, Function::Comm_join,
-                          [&]() -> Result<Socket> { return accepts ? (*port)->accept() : connect_to_port(*theirs); }),
-              intercomm);
+  return give(
+      join_groups(*current.self, 0, accepts, Function::Comm_join,
+                  [&](int) -> Result<Socket> { return accepts ? (*port)->accept() : connect_to_port(*theirs); }),
+      intercomm);
 }
 
 namespace {
@@ -236,7 +237,7 @@ Error meet_parent() {
   const std::string port = given;
   ::unsetenv(kParentVariable);  // programs that this one starts have other parents
   Result<Ref<Comm>> made =
-      join_groups(*current.world, 0, false, Function::Comm_get_parent, [&] { return connect_to_port(port); });
+      join_groups(*current.world, 0, false, Function::Comm_get_parent, [&](int) { return connect_to_port(port); });
   if (!made) return std::move(made).error().within("connecting to the processes that have spawned this job");
   // Not by the inventory: a program need not free what it has not made.
   (*made)->retain();  // the handle's

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/process/socket.hpp"
 
+#include <mpi-ext.h>
 #include <mpi.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -24,9 +25,10 @@ Socket::~Socket() {
 
 Error Socket::ready(short what, Deadline deadline) {
   for (;;) {
-    pollfd one{fd_, what, 0};
-    const int n = ::poll(&one, 1, milliseconds_until(deadline));
-    if (n > 0) return {};
+    pollfd both[] = {{fd_, what, 0}, {gives_up_, POLLIN, 0}};
+    const int n = ::poll(both, 2, milliseconds_until(deadline));
+    if (n > 0 && both[0].revents) return {};
+    if (n > 0) return failure(MPIX_ERR_PROC_FAILED, "a rank of the communicator has failed");
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failure(MPI_ERR_PORT, "cannot wait for a socket: {}", std::strerror(errno));
     return failure(MPI_ERR_PORT, "the other side says nothing");

@@ -23,9 +23,10 @@ class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)), gives_up_(std::exchange(other.gives_up_, -1)) {}
   Socket& operator=(Socket&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(gives_up_, other.gives_up_);
     return *this;
   }
   ~Socket();
@@ -33,6 +34,9 @@ class Socket {
   int fd() const { return fd_; }
   int give_up() { return std::exchange(fd_, -1); }  // it is the caller's now
   explicit operator bool() const { return fd_ >= 0; }
+
+  // From now on what waits for the other side ends with MPIX_ERR_PROC_FAILED when that descriptor is readable; -1: none.
+  void give_up_with(int descriptor) { gives_up_ = descriptor; }
 
   // A message is its length and its bytes. Errors are of the class MPI_ERR_PORT.
   Error send(std::string_view message, Deadline deadline = std::nullopt);
@@ -43,6 +47,7 @@ class Socket {
   Error take(void* into, size_t bytes, Deadline deadline);
 
   int fd_ = -1;
+  int gives_up_ = -1;
 };
 
 // What is asked of poll(2): milliseconds, rounded up; -1 without a deadline.

@@ -165,7 +165,7 @@ Error spawn(Commands commands, const std::string& asked_here, Function function,
 
   std::shared_ptr<Port> port;
   Launched launched;
-  Result<Ref<Comm>> made = join_groups(comm, root, true, function, [&]() -> Result<Socket> {
+  Result<Ref<Comm>> made = join_groups(comm, root, true, function, [&](int) -> Result<Socket> {
     Result<std::shared_ptr<Port>> opened = Port::open();
     if (!opened) return std::move(opened).error();
     port = *std::move(opened);

@@ -349,6 +349,18 @@ bool connected(MPI_Comm comm, int) {
   return well;
 }
 
+// Nobody connects: a rank that is not the root dies, behind which the root waits for nobody any more.
+bool accepted(MPI_Comm comm, int) {
+  const size_t colon = order.find(':');
+  const int victim = std::atoi(order.c_str() + colon + 1), root = (victim + 1) % size_of(comm);
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (rank_in(comm) == root) OK(MPI_Open_port(MPI_INFO_NULL, port));
+  MPI_Comm between = MPI_COMM_NULL;
+  CHECK(!good(MPI_Comm_accept(port, MPI_INFO_NULL, root, comm, &between), "accept"));
+  if (rank_in(comm) == root) OK(MPI_Close_port(port));
+  return false;
+}
+
 struct Scenario {
   std::string_view name;
   bool (*run)(MPI_Comm comm, int round);
@@ -359,6 +371,7 @@ constexpr Scenario kScenarios[] = {
     {"duplicates", duplicates}, {"splits", communicators},  {"groups", groups},
     {"agreements", agreements}, {"revocation", revocation}, {"windows", windows},
     {"files", files},           {"spawn", spawned},         {"connect", connected},
+    {"accept", accepted},
 };
 
 }  // namespace
@@ -369,6 +382,8 @@ int main(int argc, char** argv) {
   const bool is_child = argv[1] == std::string_view("child");
   order = is_child ? argv[2] : argv[1];
   child_dies = !is_child && argc > 3 && argv[3] == std::string_view("child");
+  if (argv[2] == std::string_view("accept"))
+    order.replace(order.rfind(':'), std::string::npos, ":1");  // it ends by that alone
   // Those who spawn and those who are spawned have the same ranks.
   if (order.empty() || child_dies)
     ::unsetenv("TUTTI_TEST_DIE");
@@ -406,7 +421,7 @@ int main(int argc, char** argv) {
   // Where nobody has died until now somebody may at any time.
   for (const Scenario& each : kScenarios) {
     if (left == before && !child_dies) break;
-    if (each.run == spawned || each.run == connected || each.run == revocation) continue;
+    if (each.run == spawned || each.run == connected || each.run == accepted || each.run == revocation) continue;
     bound.begins(each.name.data());
     CHECK(each.run(comm, 100));
   }
