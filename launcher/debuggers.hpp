@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 #include "launcher/loop/loop.hpp"
 

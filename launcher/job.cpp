@@ -31,9 +31,9 @@ constexpr std::chrono::milliseconds kHastyKill{800}, kHastyFinish{300};
 // Mostly a job is interrupted because it does not end, and then who waits for whom is worth some lines.
 bool seems_stuck(const JobView& view) {
   constexpr int64_t kLongWait = 5000;  // milliseconds
-  const auto waits = [](const RankView& rank) { return rank.inside && rank.milliseconds >= kLongWait; };
-  return std::ranges::any_of(view.ranks, waits) ||
-         (!view.ranks.empty() && std::ranges::all_of(view.ranks, &RankView::looks));
+  const auto waits = [](const RankGroup& group) { return group.first.inside && group.most >= kLongWait; };
+  return std::ranges::any_of(view.groups, waits) ||
+         (!view.groups.empty() && std::ranges::all_of(view.groups, [](const RankGroup& g) { return g.first.looks; }));
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void Job::interrupted(int signal) {
     return hurry();
   }
   last_look_ = loop_.after(kLastLook, end);
-  look({}, [this, end](const JobView& view) {
+  look_together([this, end](const JobView& view) {
     if (!is_ending() && seems_stuck(view)) streams_.show(why_text(view));
     end();
   });
@@ -106,9 +106,9 @@ void Job::hurry() {
 }
 
 void Job::show(std::function<void()> then) {
-  look({}, [this, then = std::move(then)](const JobView& view) {
+  look_together([this, then = std::move(then)](const JobView& view) {
     for (const std::string& note : view.notes) say(Level::warning, "{}", note);
-    streams_.show(view.ranks.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(view));
+    streams_.show(view.groups.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(view));
     then();
   });
 }
@@ -116,6 +116,11 @@ void Job::show(std::function<void()> then) {
 void Job::looked(int node, uint64_t number, std::vector<RankView> ranks) {
   for (RankView& rank : ranks) make_printable(rank);
   looks_.looked(node, number, std::move(ranks));
+}
+
+void Job::grouped(int node, uint64_t number, std::vector<RankGroup> groups) {
+  for (RankGroup& group : groups) make_printable(group);
+  looks_.grouped(node, number, std::move(groups));
 }
 
 void Job::launch(const NodeTask& task) {

@@ -63,6 +63,7 @@ class Job final : public NodeEvents {
   void signal_ranks(int signal) { nodes_.signal_ranks(signal); }
   // At what the ranks of all nodes are doing, and at the collective calls of some.
   void look(const std::vector<int>& records_of, Looks::Then then) { looks_.look(records_of, std::move(then)); }
+  void look_together(Looks::Then then) { looks_.look_together(std::move(then)); }  // at groups of ranks
   // From beyond: what the job has asked, met and is wanted for there, and another job that ranks may come to talk to.
   void replied(uint64_t number, const Reply& reply) { exchange_.replied(number, reply); }
   void met(const std::string& key, int status, const std::string& data) { exchange_.met(key, status, data); }
@@ -92,6 +93,7 @@ class Job final : public NodeEvents {
   void event(int node, const std::string& packed) override { exchange_.event(node, packed); }
   void asked(int node, uint64_t number, const Ask& ask) override { exchange_.asked(node, number, ask); }
   void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
+  void grouped(int node, uint64_t number, std::vector<RankGroup> groups) override;
   void answered(int node) override { roll_call_.answered(node); }
   void profiled(int node, std::vector<RankProfile> ranks) override;
   // What all ranks have left of their profiles, once the job is over.

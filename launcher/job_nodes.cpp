@@ -17,8 +17,9 @@ void JobNodes::take_map(const JobMap& map) {
 
 std::string JobNodes::rank_label(int rank, int pid) const {
   const RankPlace place = map_.ranks[static_cast<size_t>(rank)];
-  return fmt::format("rank {} on {} ({}, process {})", rank, name(place.node),
-                     map_.apps[static_cast<size_t>(place.app)].command[0], pid);
+  return fmt::format("rank {} on {} ({}{})", rank, name(place.node),
+                     map_.apps[static_cast<size_t>(place.app)].command[0],
+                     pid == kUntold ? "" : fmt::format(", process {}", pid));
 }
 
 std::set<int> JobNodes::to_ask() const {

@@ -77,8 +77,8 @@ class Run {
                        if (daemons_) daemons_->send_now();
                      },
                      plan.allocation.scheduler, &kin_, on_failure()}),
-        inquiries_(loop_, job_id_, [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
-          job_.look(records_of, std::move(answer));
+        inquiries_(loop_, job_id_, [this](const Question& question, Inquiries::Answer answer) {
+          question.together ? job_.look_together(std::move(answer)) : job_.look(question.records_of, std::move(answer));
         }) {}
 
   int operator()(int parent, const std::string& spawned_by) {

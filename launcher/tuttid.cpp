@@ -17,6 +17,7 @@
 #include "launcher/daemons/daemons.hpp"
 #include "launcher/daemons/place.hpp"
 #include "launcher/daemons/remote_node.hpp"
+#include "launcher/daemons/upward.hpp"
 #include "launcher/node/limits.hpp"
 #include "launcher/node/node_agent.hpp"
 #include "mpi.h"
@@ -91,7 +92,7 @@ class Daemon {
 
   Error proven() {
     events_ = std::make_unique<LauncherEvents>(
-        node_.name, [this](Message m, const Parcel& bytes) { tell_up(node_.number, m, bytes); });
+        loop_, node_.name, place_.heals(), [this](Message m, const Parcel& bytes) { tell_up(node_.number, m, bytes); });
     agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_, node_.number);
     return start_.below.empty() ? Error() : start_children();
   }
@@ -148,7 +149,8 @@ class Daemon {
       if (children_) children_->answer(node, epoch, yes);
       return {};
     }
-    if (type == Message::launch) takes_part(node_.number);
+    if (type == Message::launch) upward_.takes_part(node_.number);
+    if (type == Message::look) upward_.is_asked(node_.number, payload);
     return events_->hear(type, payload, *agent_);
   }
 
@@ -163,35 +165,18 @@ class Daemon {
       if (own && node == node_.number) return senseless();
       own = own || node == node_.number;
       if (node == node_.number || !children_ || !children_->knows(node)) continue;
-      if (type == Message::launch) takes_part(node);
+      if (type == Message::launch) upward_.takes_part(node);
+      if (type == Message::look) upward_.is_asked(node, for_all.view());
       children_->tell(node, type, for_all);
     }
     return own ? hear(type, for_all.view()) : Error();
   }
 
-  void takes_part(int node) {
-    gatherer_.add_member(node);
-    unfinished_.insert(node);
-  }
-
   // From this node, or from others.
   void tell_up(int node, Message type, const Parcel& payload) {
     if (place_.heals()) return place_.write(type, payload.view());
-    if (!children_) return place_.send_packed(type, payload);
-    if (type == Message::finished && unfinished_.erase(node) == 1 && unfinished_.empty()) {
-      said_.flush();
-      place_.send_packed(Message::counted, children_->traffic().packed());
-    }
-    if (type == Message::addresses_wanted && is_known_wanted(payload.view())) return;
-    if (!gatherer_.keeps(type, payload.view())) return said_.put(node, type, payload);
-    const std::optional<Gatherer::Words> all = gatherer_.add(node, payload.view());
-    if (!all) return;
-    said_.flush();
-    place_.send(Message::gathered, spans_of(all->nodes), all->key, all->data, all->addresses);
+    children_ ? upward_.tell(node, type, payload) : place_.send_packed(type, payload);
   }
-
-  // The first node that wants addresses speaks for all.
-  bool is_known_wanted(std::string_view payload) { return std::exchange(wanted_, std::string(payload)) == payload; }
 
   template <class... T>
   void refuse(fmt::format_string<T...> format, T&&... values) {
@@ -232,15 +217,11 @@ class Daemon {
   std::unique_ptr<NodeAgent> agent_;
   std::unique_ptr<Daemons> children_;  // where others are started from here
   bool children_gone_ = false;
-  Gatherer gatherer_;
-  std::string wanted_;        // addresses: what has been said of them
-  std::set<int> unfinished_;  // this node and those behind it, as far as they are in the job
-  Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const Parcel& payload) {
-                 if (nodes.size() == 1 && nodes[0] == node_.number)
-                   place_.send_packed(type, payload);
-                 else
-                   place_.send_with(Message::relayed, relay_begin(nodes, type, payload), payload);
-               }};
+  Upward upward_{
+      loop_,
+      node_.number,
+      {.send = [this](Message type, std::string_view begin, const Parcel& end) { place_.send_with(type, begin, end); },
+       .traffic_below = [this] { return children_->traffic().packed(); }}};
   std::vector<Watch> signals_;
   Watch input_, gone_, last_;
 };

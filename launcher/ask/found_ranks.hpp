@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 
 namespace tutti::launcher {
 
 // All ranks that can be seen from here, of the jobs whose name contains `job_name`, by job and rank; and what is to be said about
-// those that cannot. `records_of`: whose collective calls are wanted.
-JobView find_ranks(const std::string& job_name, const std::vector<int>& records_of);
+// those that cannot. `question`: whose collective calls are wanted, or that groups are; its number does not matter.
+JobView find_ranks(const std::string& job_name, const Question& question);
 
 }  // namespace tutti::launcher

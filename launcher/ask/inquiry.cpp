@@ -112,7 +112,7 @@ void Inquiries::read(int number) {
     return;
   }
   guest.watch.reset();
-  asked_(question.records_of, [this, number](const JobView& view) { answer(number, view); });
+  asked_(question, [this, number](const JobView& view) { answer(number, view); });
 }
 
 void Inquiries::answer(int number, const JobView& view) {
@@ -145,7 +145,7 @@ std::vector<std::string> jobs_that_listen() {
   return jobs;
 }
 
-Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_of) {
+Result<JobView> ask_job(const std::string& job, const Question& question) {
   const auto refuse = [&](const char* what) { return failure(MPI_ERR_OTHER, "the mpirun of job {} {}", job, what); };
   const Address address(socket_name(job));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -158,8 +158,8 @@ Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_
   if (fd < 0 || ::connect(fd, address.get(), address.size) != 0) return refuse("cannot be reached");
   if (!is_of_this_user(fd))
     return failure(MPI_ERR_ACCESS, "the mpirun of job {} is another user's; root sees it with --user", job);
-  const std::string question = wire::pack(kWireVersion, Question{.number = 0, .records_of = records_of});
-  if (::send(fd, question.data(), question.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(question.size()))
+  const std::string asked = wire::pack(kWireVersion, question);
+  if (::send(fd, asked.data(), asked.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(asked.size()))
     return refuse("takes no question");
   ::shutdown(fd, SHUT_WR);
   const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -177,7 +177,9 @@ Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_
   }
   JobView view;
   if (!wire::unpack(said, view)) return refuse("does not understand this version of tutti");
+  if (!are_sound(view.groups)) return refuse("does not understand this version of tutti");
   for (RankView& rank : view.ranks) make_printable(rank);
+  for (RankGroup& group : view.groups) make_printable(group);
   return view;
 }
 

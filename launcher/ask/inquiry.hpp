@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 #include "launcher/loop/acceptor.hpp"
 #include "launcher/loop/loop.hpp"
@@ -23,7 +24,7 @@ namespace tutti::launcher {
 class Inquiries {
  public:
   using Answer = std::function<void(const JobView&)>;
-  using Asked = std::function<void(const std::vector<int>& records_of, Answer answer)>;
+  using Asked = std::function<void(const Question&, Answer answer)>;
   Inquiries(Loop& loop, const std::string& job, Asked asked);
   ~Inquiries();
   Inquiries(const Inquiries&) = delete;
@@ -52,6 +53,7 @@ class Inquiries {
 std::vector<std::string> jobs_that_listen();
 // … and what one of them says. An error: it does not answer in time, or (MPI_ERR_ACCESS) it is
 // another user's.
-Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_of);
+// `question`: its number does not matter.
+Result<JobView> ask_job(const std::string& job, const Question& question);
 
 }  // namespace tutti::launcher

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 #include "launcher/loop/loop.hpp"
 
@@ -26,13 +27,17 @@ class Looks {
   Looks(Loop& loop, Means job) : loop_(loop), job_(std::move(job)) {}
 
   void look(const std::vector<int>& records_of, Then then);
+  void look_together(Then then);  // at groups of ranks alone
   void looked(int node, uint64_t number, std::vector<RankView> ranks);
+  void grouped(int node, uint64_t number, std::vector<RankGroup> groups);
 
  private:
   struct Wish {
     std::vector<int> records_of;
+    bool together = false;
     Then then;
   };
+  void wish(Wish wish);
   void begin();
   void end();
 
@@ -42,6 +47,7 @@ class Looks {
   std::set<int> unseen_;  // nodes that are looking
   uint64_t number_ = 0;   // of the current look
   JobView view_;
+  RankGroups groups_;
   Watch patience_;
 };
 

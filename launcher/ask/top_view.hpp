@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 
 namespace tutti::launcher {

@@ -114,9 +114,10 @@ int why_command(const std::vector<std::string>& arguments) {
       return 1;
     }
   }
-  const JobView found = find_ranks(options->job, options->records_of);
+  const JobView found = find_ranks(
+      options->job, {.records_of = options->records_of, .together = !options->json && options->records_of.empty()});
   for (const std::string& note : found.notes) say(Level::warning, "{}", note);
-  if (found.ranks.empty()) {
+  if (found.ranks.empty() && found.groups.empty()) {
     say(Level::error, "no rank of {} is seen from this node, unless with --check=off",
         options->job.empty() ? "yours" : "job " + options->job);
     return 1;

@@ -17,66 +17,36 @@ namespace {
 constexpr size_t kHostsShown = 3;
 constexpr size_t kFilesShown = 4;  // ranks of a group that are in calls for files
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size();) {
-    size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    if (i > 0) text += ", ";
-    text += end - i > 2 ? fmt::format("{} to {}", ranks[i], ranks[end - 1]) : std::to_string(ranks[i]);
-    i = end - i > 2 ? end : i + 1;
+std::string ranks_text(const std::vector<Span>& ranks) {
+  std::string text = count_of(ranks) == 1 ? "rank " : "ranks ", list;
+  for (const Span& span : ranks) {
+    if (span.count > 2) {
+      list += fmt::format("{}{} to {}", list.empty() ? "" : ", ", span.first, span.end() - 1);
+      continue;
+    }
+    for (int rank = span.first; rank < span.end(); ++rank) list += fmt::format("{}{}", list.empty() ? "" : ", ", rank);
   }
-  return text;
+  return text + list;
 }
 
 std::string seconds_text(double seconds) {
   return seconds < 120 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-// What ranks of one group have in common.
-std::string doing(const RankView& view) {
-  const std::string where = view.communicator.empty() ? "" : " on " + view.communicator;
-  const bool halted = view.process_state == 'T' || view.process_state == 't';
-  const std::string stopped = halted ? view.kernel + "; " : "";
-  const std::string outside = "outside of MPI" + (halted || view.kernel.empty() ? "" : ", " + view.kernel);
-  if (view.finalized) return stopped + "behind MPI_Finalize";
-  if (view.awaits_debugger)
-    return stopped +
-           "waits in MPI_Init for a debugger (--stop-on-start); it goes on when one is attached and lets it, "
-           "or when mpirun gets SIGCONT";
-  if (view.inside) return fmt::format("{}in {}{}, called at {}", stopped, view.call, where, view.place);
-  if (view.looks) return fmt::format("{}asks again and again by {} at {}", stopped, view.call, view.place);
-  if (view.call.empty()) return stopped + outside + ", and has made no call yet that communicates";
-  return fmt::format("{}{}; the latest call was {}{} at {}", stopped, outside, view.call, where, view.place);
-}
-
-struct Group {
-  std::string what;
-  std::vector<const RankView*> members;
-  std::vector<int> ranks() const {
-    std::vector<int> out;
-    for (const RankView* member : members) out.push_back(member->rank);
-    return out;
-  }
-};
-
 // "node1, node2 and 3 more"; where there is but one machine, nothing.
-std::string hosts_text(const Group& group) {
-  std::set<std::string> hosts;
-  for (const RankView* member : group.members) hosts.insert(member->host);
+std::string hosts_text(const RankGroup& group) {
   std::string text;
   size_t shown = 0;
-  for (const std::string& host : hosts) {
-    if (shown == kHostsShown && hosts.size() > kHostsShown + 1)
-      return text + fmt::format(" and {} more", hosts.size() - shown);
+  for (const std::string& host : group.hosts) {
+    if (shown == kHostsShown && group.hosts.size() > kHostsShown + 1)
+      return text + fmt::format(" and {} more", group.hosts.size() - shown);
     text += (shown++ ? ", " : "") + host;
   }
   return text;
 }
 
-void add_names(JobNames& jobs, const std::vector<RankView>& ranks) {
-  for (const RankView& view : ranks)
-    if (view.job_number != 0) jobs[view.job_number] = view.job;
+void add_name(JobNames& jobs, const RankView& view) {
+  if (view.job_number != 0) jobs[view.job_number] = view.job;
 }
 
 // "rank 0 of job tutti.1a2b", "rank 0 of another job".
@@ -85,143 +55,125 @@ std::string elsewhere_text(const ElsewhereView& other, const JobNames& jobs) {
   return fmt::format("rank {} of {}", other.rank, name == jobs.end() ? "another job" : "job " + name->second);
 }
 
+// Of one job, by rank.
+using Failed = std::map<int, const FailedView*>;
+
 // "which failed 2.1 s ago", "of which rank 3 failed 2.1 s ago".
-std::string failed_text(const std::set<int>& awaited, const std::map<int, const FailedView*>& failed) {
-  std::vector<int> ranks;
+std::string failed_text(const std::vector<Span>& awaited, const Failed& failed) {
+  std::vector<Span> ranks;
   double latest = 1e99;
-  for (const int rank : awaited) {
-    const auto at = failed.find(rank);
-    if (at == failed.end()) continue;
-    ranks.push_back(rank);
-    latest = std::min(latest, static_cast<double>(at->second->milliseconds) / 1e3);
-  }
+  for (const Span& span : awaited)
+    for (auto at = failed.lower_bound(span.first); at != failed.end() && at->first < span.end(); ++at) {
+      add(ranks, at->first);
+      latest = std::min(latest, static_cast<double>(at->second->milliseconds) / 1e3);
+    }
   if (ranks.empty()) return "";
-  if (awaited.size() == 1) return fmt::format(", which failed {} ago", seconds_text(latest));
+  if (count_of(awaited) == 1) return fmt::format(", which failed {} ago", seconds_text(latest));
   return fmt::format(", of which {} failed {} ago", ranks_text(ranks), seconds_text(latest));
 }
 
 // Whom the ranks of a group wait for, all of them together: "ranks 1, 4", "some of ranks 1 to 12 and more".
-std::string awaited_text(const Group& group, const JobNames& jobs, const std::map<int, const FailedView*>& failed) {
-  std::set<int> awaited;
+std::string awaited_text(const RankGroup& group, const JobNames& jobs, const Failed& failed) {
   std::set<std::string> elsewhere;
-  bool some = false, more = false;
-  for (const RankView* member : group.members) {
-    awaited.insert(member->waits_for.begin(), member->waits_for.end());
-    for (const ElsewhereView& other : member->waits_elsewhere) elsewhere.insert(elsewhere_text(other, jobs));
-    some |= member->waits_for_some;
-    more |= member->waits_for_count > std::ssize(member->waits_for) + std::ssize(member->waits_elsewhere);
-  }
-  const bool several = awaited.size() + elsewhere.size() > 1 || more;
-  std::string text = awaited.empty() ? "" : ranks_text({awaited.begin(), awaited.end()});
+  for (const ElsewhereView& other : group.waits_elsewhere) elsewhere.insert(elsewhere_text(other, jobs));
+  const bool several = count_of(group.waits_for) + elsewhere.size() > 1 || group.waits_for_more;
+  std::string text = group.waits_for.empty() ? "" : ranks_text(group.waits_for);
   for (const std::string& other : elsewhere) text += (text.empty() ? "" : ", ") + other;
   if (text.empty()) return text;
-  return (some && several ? "some of " : "") + text + (more ? " and more" : "") + failed_text(awaited, failed);
+  return (group.waits_for_some && several ? "some of " : "") + text + (group.waits_for_more ? " and more" : "") +
+         failed_text(group.waits_for, failed);
 }
 
-std::string seen_text(int seen, int failed, int size) {
+std::string seen_text(size_t seen, size_t failed, size_t size) {
   const std::string text = seen + failed == size ? "are seen" : "are seen from here";
   return failed == 0 ? text : fmt::format("{}, {} {} failed", text, failed, failed == 1 ? "has" : "have");
 }
 
 // Those that have failed for one reason at about one time stand together.
-std::string ends_text(const std::map<int, const FailedView*>& failed) {
+std::string ends_text(const Failed& failed) {
   std::map<std::pair<std::string, std::string>, std::vector<int>> ends;
   for (const auto& [rank, how] : failed)
     ends[{how->why, seconds_text(static_cast<double>(how->milliseconds) / 1e3)}].push_back(rank);
   std::string text;
   for (const auto& [how, ranks] : ends)
-    text += fmt::format("  {}: failed {} ago: {}\n", ranks_text(ranks), how.second, how.first);
+    text += fmt::format("  {}: failed {} ago: {}\n", ranks_text(spans_of(ranks)), how.second, how.first);
   return text;
 }
 
-std::string group_text(const Group& group, bool odd, bool several_hosts, const JobNames& jobs,
-                       const std::map<int, const FailedView*>& failed) {
-  double least = 1e99, most = -1;
-  bool exact = true;
-  for (const RankView* member : group.members) {
-    const double seconds = static_cast<double>(member->milliseconds) / 1e3;
-    if (seconds >= 0) least = std::min(least, seconds);
-    most = std::max(most, seconds);
-    exact = exact && member->exact;
-  }
-  std::string text = fmt::format("  {}: {}", ranks_text(group.ranks()), group.what);
-  if (most >= 0) {
+std::string group_text(const RankGroup& group, bool odd, bool several_hosts, const JobNames& jobs,
+                       const Failed& failed) {
+  std::string text = fmt::format("  {}: {}", ranks_text(group.ranks), group.what);
+  if (group.most >= 0) {
+    const double least = static_cast<double>(group.least) / 1e3, most = static_cast<double>(group.most) / 1e3;
     const std::string range =
         most - least > 0.5 ? seconds_text(least) + " to " + seconds_text(most) : seconds_text(most);
-    if (group.members[0]->inside)
+    if (group.first.inside)
       text += fmt::format(", for {}", range);
-    else if (!group.members[0]->call.empty())
-      text += fmt::format(", {}{} ago", exact ? "" : "less than ", range);
+    else if (!group.first.call.empty())
+      text += fmt::format(", {}{} ago", group.exact ? "" : "less than ", range);
   }
   if (const std::string others = awaited_text(group, jobs, failed); !others.empty()) text += "; waiting for " + others;
   if (several_hosts) text += "; on " + hosts_text(group);
-  if (odd && group.members.size() == 1) text += fmt::format(" (process {})", group.members[0]->pid);
+  if (odd && count_of(group.ranks) == 1) text += fmt::format(" (process {})", group.first.pid);
   text += '\n';
-  size_t shown = 0;
-  for (const RankView* member : group.members) {
-    if (member->file.empty()) continue;
-    if (shown++ == kFilesShown) {
-      text += "      and others are at files\n";
-      break;
-    }
-    text += fmt::format("      rank {} is {}\n", member->rank, member->file);
-  }
+  for (size_t i = 0; i < std::min(group.files.size(), kFilesShown); ++i)
+    text += fmt::format("      rank {} is {}\n", group.files[i].rank, group.files[i].text);
+  if (group.files.size() > kFilesShown) text += "      and others are at files\n";
   if (!odd) return text;
-  for (const std::string& call : group.members[0]->latest) text += fmt::format("      before: {}\n", call);
+  for (const std::string& call : group.first.latest) text += fmt::format("      before: {}\n", call);
+  return text;
+}
+
+// Of one job. The many do what is expected; a rank or two that do something else are what to look at.
+std::string job_text(std::vector<RankGroup> groups, const JobNames& jobs, const Failed& failed) {
+  const RankView first = groups[0].first;
+  size_t seen = 0;
+  std::set<std::string> hosts;
+  for (const RankGroup& group : groups) {
+    seen += count_of(group.ranks);
+    hosts.insert(group.hosts.begin(), group.hosts.end());
+  }
+  const auto size = static_cast<size_t>(first.size);
+  std::ranges::stable_sort(
+      groups, [](const RankGroup& a, const RankGroup& b) { return count_of(a.ranks) > count_of(b.ranks); });
+  std::string text =
+      fmt::format("job {}: {}, {} of its {} ranks {}\n", first.job, first.program,
+                  seen == size ? "all" : std::to_string(seen), size, seen_text(seen, failed.size(), size));
+  const size_t many = count_of(groups[0].ranks);
+  std::vector<Span> unlike;
+  for (const RankGroup& group : groups) {
+    const size_t count = count_of(group.ranks);
+    const bool odd = &group != &groups[0] && groups.size() > 1 && count * 2 <= many + 1;
+    text += group_text(group, odd, hosts.size() > 1, jobs, failed);
+    if (&group != &groups[0] && count < many) unlike = united(unlike, group.ranks);
+  }
+  text += ends_text(failed);
+  if (many > 1 && !unlike.empty()) text += fmt::format("  unlike most: {}\n", ranks_text(unlike));
   return text;
 }
 
 }  // namespace
 
 std::string why_text(const JobView& view, JobNames jobs) {
-  const std::vector<RankView>& ranks = view.ranks;
-  add_names(jobs, ranks);
+  std::map<std::string, std::vector<RankGroup>> by_job;
+  for (const std::vector<RankGroup>& groups : {view.groups, groups_of(view.ranks)})
+    for (const RankGroup& group : groups) {
+      add_name(jobs, group.first);
+      by_job[group.first.job].push_back(group);
+    }
   std::string text;
-  for (size_t begin = 0; begin < ranks.size();) {
-    size_t end = begin;
-    std::vector<Group> groups;
-    for (; end < ranks.size() && ranks[end].job == ranks[begin].job; ++end) {
-      const std::string what = doing(ranks[end]);
-      const auto same = std::ranges::find(groups, what, &Group::what);
-      if (same == groups.end())
-        groups.push_back({what, {&ranks[end]}});
-      else
-        same->members.push_back(&ranks[end]);
-    }
-    std::ranges::stable_sort(groups,
-                             [](const Group& a, const Group& b) { return a.members.size() > b.members.size(); });
-    const bool several_hosts = std::any_of(ranks.begin() + static_cast<std::ptrdiff_t>(begin),
-                                           ranks.begin() + static_cast<std::ptrdiff_t>(end),
-                                           [&](const RankView& r) { return r.host != ranks[begin].host; });
-    const int size = ranks[begin].size, seen = static_cast<int>(end - begin);
-    std::map<int, const FailedView*> failed;
+  for (auto& [job, all] : by_job) {
+    Failed failed;
     for (const FailedView& each : view.failed)
-      if (each.job == ranks[begin].job) failed[each.rank] = &each;
-    text += fmt::format("job {}: {}, {} of its {} ranks {}\n", ranks[begin].job, ranks[begin].program,
-                        seen == size ? "all" : std::to_string(seen), size,
-                        seen_text(seen, static_cast<int>(failed.size()), size));
-    // The many do what is expected; a rank or two that do something else are what to look at.
-    const size_t many = groups[0].members.size();
-    for (const Group& group : groups)
-      text += group_text(group, groups.size() > 1 && group.members.size() * 2 <= many + 1 && &group != &groups[0],
-                         several_hosts, jobs, failed);
-    text += ends_text(failed);
-    if (groups.size() > 1 && many > 1) {
-      std::vector<int> odd;
-      for (const Group& group : groups)
-        if (&group != &groups[0] && group.members.size() < many)
-          for (const int rank : group.ranks()) odd.push_back(rank);
-      std::ranges::sort(odd);
-      if (!odd.empty()) text += fmt::format("  unlike most: {}\n", ranks_text(odd));
-    }
-    begin = end;
+      if (each.job == job) failed[each.rank] = &each;
+    text += job_text(std::move(all), jobs, failed);
   }
   return text;
 }
 
 std::string why_json(const JobView& view, JobNames jobs) {
   const std::vector<RankView>& ranks = view.ranks;
-  add_names(jobs, ranks);
+  for (const RankView& each : ranks) add_name(jobs, each);
   std::string text = "[";
   for (const RankView& r : ranks) {
     std::string awaited, elsewhere, latest;

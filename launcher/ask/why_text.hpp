@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 
 namespace tutti::launcher {

@@ -20,28 +20,6 @@ bool is_over_whole_job(std::string_view key) {
 
 }  // namespace
 
-std::vector<Span> spans_of(const std::vector<int>& nodes) {
-  std::vector<Span> out;
-  for (const int node : nodes)
-    if (!out.empty() && out.back().first + out.back().count == node)
-      ++out.back().count;
-    else
-      out.push_back({node, 1});
-  return out;
-}
-
-std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans) {
-  std::vector<int> out;
-  for (const Span& span : spans) {
-    if (span.first < 0 || span.count < 1 || static_cast<size_t>(span.count) > kMostNodes ||
-        out.size() + static_cast<size_t>(span.count) > kMostNodes ||
-        span.first > std::numeric_limits<int>::max() - span.count)
-      return std::nullopt;
-    for (int i = 0; i < span.count; ++i) out.push_back(span.first + i);
-  }
-  return out;
-}
-
 std::optional<Relayed> read_relayed(std::string_view message) {
   std::vector<Span> spans;
   Relayed out;

@@ -13,21 +13,11 @@
 #include <vector>
 
 #include "launcher/data/node_contract.hpp"
+#include "launcher/data/spans.hpp"
 #include "launcher/data/wire.hpp"
 #include "launcher/loop/loop.hpp"
 
 namespace tutti::launcher {
-
-struct Span {
-  int first = 0, count = 0;
-};
-template <class Archive>
-void fields(Archive& a, Span& v) {
-  a(v.first);
-  a(v.count);
-}
-std::vector<Span> spans_of(const std::vector<int>& nodes);
-std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans);  // empty: no nodes
 
 // A message for these nodes, or of theirs, that others pass on (Message::relay, relayed): what is in front of its payload.
 struct Relayed {

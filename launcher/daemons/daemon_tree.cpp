@@ -31,12 +31,15 @@ void Daemons::send_down(const std::vector<int>& nodes, Message type, const Parce
 
 Error Daemons::hear(Daemon& child, Message type, std::string_view payload) {
   if (Error wrong; hear_kept(child, type, payload, wrong)) return wrong;
-  if (type != Message::relayed && type != Message::gathered) traffic_.count(type, payload.size());
+  if (type != Message::relayed && type != Message::gathered && type != Message::gathered_groups)
+    traffic_.count(type, payload.size());
   switch (type) {
     case Message::relayed:
       return hear_relayed(child, payload);
     case Message::gathered:
       return hear_gathered(child, payload);
+    case Message::gathered_groups:
+      return hear_gathered_groups(child, payload);
     case Message::joined:
       return hear_joined(child, payload);
     case Message::not_started:
@@ -106,6 +109,21 @@ Error Daemons::hear_gathered(Daemon& child, std::string_view payload) {
     data.clear();
     addresses.packed.clear();
   }
+  return {};
+}
+
+// All groups count as the first one's.
+Error Daemons::hear_gathered_groups(Daemon& child, std::string_view payload) {
+  std::vector<Span> spans;
+  std::vector<int> nodes;
+  uint64_t number = 0;
+  std::vector<RankGroup> groups;
+  if (!wire::unpack(payload, spans, number, groups) || !are_behind(child, spans, nodes))
+    return senseless(Message::gathered_groups);
+  traffic_.count(Message::grouped, payload.size());
+  for (const int node : nodes)
+    if (Error e = said(node, Message::grouped, wire::pack(number, std::exchange(groups, {})), node == child.node))
+      return e;
   return {};
 }
 

@@ -133,6 +133,7 @@ class Daemons {
   Error hear(Daemon& child, Message type, std::string_view payload);
   Error hear_relayed(Daemon& child, std::string_view payload);
   Error hear_gathered(Daemon& child, std::string_view payload);
+  Error hear_gathered_groups(Daemon& child, std::string_view payload);
   Error hear_joined(Daemon& child, std::string_view payload);
   Error hear_not_started(Daemon& child, std::string_view payload);
   Error said(int node, Message type, std::string_view payload, bool by_itself);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/daemons/remote_node.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "launcher/node/environment.hpp"
@@ -33,6 +35,36 @@ bool RemoteNode::ends(int rank) {
   return was_alive;
 }
 
+// Nothing is told of ranks unless all is right.
+bool RemoteNode::end_alike(std::string_view payload, NodeEvents& job, int node) {
+  std::vector<EndsAlike> ends;
+  if (!wire::unpack(payload, ends)) return false;
+  for (const EndsAlike& group : ends) {
+    if (!are_apart(group.ranks)) return false;
+    for (const Span& span : group.ranks)
+      for (int place = span.first; place < span.end(); ++place)
+        if (static_cast<size_t>(place) >= ranks_.size() || !this->ends(ranks_[static_cast<size_t>(place)]))
+          return false;
+  }
+  for (const EndsAlike& group : ends) {
+    RankEnd end = group.how;
+    for (const Span& span : group.ranks)
+      for (int place = span.first; place < span.end(); ++place) {
+        end.rank = ranks_[static_cast<size_t>(place)];
+        job.rank_ended(node, end);
+        if (end.pid != 0) end.pid = kUntold;
+      }
+  }
+  return true;
+}
+
+LauncherEvents::LauncherEvents(Loop& loop, std::string name, bool each_failure, SendMessage send)
+    : name_(std::move(name)),
+      send_(std::move(send)),
+      ends_(loop, each_failure,
+            {.say = [this](const RankEnd& end) { say(Message::rank_ended, end); },
+             .say_together = [this](const std::vector<EndsAlike>& ends) { say(Message::ranks_ended, ends); }}) {}
+
 // The state changes first: what is heard may make this side say something at once.
 Error LauncherEvents::hear(Message type, std::string_view payload, Node& node) {
   if (!may_come(talk_, Sender::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
@@ -63,10 +95,13 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
       task.environment = with_own_host_variables(std::move(task.environment));
       const int number = task.node;
       const std::vector<int> ranks = task.map.ranks_on(number);
+      ends_.begin(ranks);
       return node.launch(Common<NodeTask>(std::move(task)), number, ranks), true;
     }
     case Message::signal_ranks:
-      return unpack(payload, number) && (node.signal_ranks(number), true);
+      if (!unpack(payload, number)) return false;
+      if (number == SIGTERM || number == SIGKILL) ends_.are_told_to_end();
+      return node.signal_ranks(number), true;
     case Message::finish:
       return unpack(payload, flag) && (node.finish(flag), true);
     case Message::give_input:
@@ -126,6 +161,8 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
       return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
     case Message::rank_ended:
       return unpack(payload, end) && ends(end.rank) && (job.rank_ended(node, end), true);
+    case Message::ranks_ended:
+      return end_alike(payload, job, node);
     case Message::rank_aborted:
       return unpack(payload, number, code, text) && is_rank(number) &&
              (job.rank_aborted(node, number, code, text), true);
@@ -162,6 +199,10 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::looked: {
       std::vector<RankView> views;
       return unpack(payload, word, views) && (job.looked(node, word, std::move(views)), true);
+    }
+    case Message::grouped: {
+      std::vector<RankGroup> groups;
+      return unpack(payload, word, groups) && are_sound(groups) && (job.grouped(node, word, std::move(groups)), true);
     }
     case Message::profiled: {
       std::vector<RankProfile> profiles;

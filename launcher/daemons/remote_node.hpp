@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launcher/daemons/protocol.hpp"
+#include "launcher/daemons/rank_ends.hpp"
 #include "launcher/data/node_contract.hpp"
 #include "launcher/data/wire.hpp"
 
@@ -62,6 +63,7 @@ class RemoteNode final : public Node {
   bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node);
   bool has(int rank) const;
   bool ends(int rank);  // false: it is none of this node, or has ended before
+  bool end_alike(std::string_view payload, NodeEvents& job, int node);
 
   SendMessage send_;
   Talk talk_ = Talk::ready;
@@ -72,17 +74,18 @@ class RemoteNode final : public Node {
 // In the daemon.
 class LauncherEvents final : public NodeEvents {
  public:
-  // `name`: of the own node.
-  LauncherEvents(std::string name, SendMessage send) : name_(std::move(name)), send_(std::move(send)) {}
+  // `name`: of the own node. `each_failure`: as in RankEnds.
+  LauncherEvents(Loop& loop, std::string name, bool each_failure, SendMessage send);
   void launched(int) override { tell(Message::launched); }
   void launch_failed(int, int exit_code, const std::string& sentence) override {
     tell(Message::launch_failed, exit_code, sentence);
   }
-  void rank_ended(int, const RankEnd& end) override { tell(Message::rank_ended, end); }
+  void rank_ended(int, const RankEnd& end) override { ends_.put(end); }
   void rank_crashed(int, int rank, const std::string& report) override { tell(Message::rank_crashed, rank, report); }
   void rank_waits(int, int rank) override { tell(Message::rank_waits, rank); }
+  // The first one is the job's end, or some other cause of it that is heard of at the same time.
   void rank_aborted(int, int rank, int code, const std::string& text) override {
-    tell(Message::rank_aborted, rank, code, text);
+    if (!std::exchange(abort_told_, true)) tell(Message::rank_aborted, rank, code, text);
   }
   void output(int, int rank, OutputStream stream, std::string bytes) override {
     tell(Message::output, rank, stream, bytes);
@@ -101,15 +104,23 @@ class LauncherEvents final : public NodeEvents {
   void event(int, const std::string& packed) override { tell(Message::event, packed); }
   void asked(int, uint64_t number, const Ask& ask) override { tell(Message::asked, number, ask); }
   void looked(int, uint64_t number, std::vector<RankView> ranks) override { tell(Message::looked, number, ranks); }
+  void grouped(int, uint64_t number, std::vector<RankGroup> groups) override { tell(Message::grouped, number, groups); }
   void answered(int) override { tell(Message::answered); }
   void profiled(int, std::vector<RankProfile> ranks) override { tell(Message::profiled, ranks); }
   void finished(int) override { tell(Message::finished); }
+  void flush() { ends_.flush(); }  // ends that wait for others
 
   Error hear(Message type, std::string_view payload, Node& node);
 
  private:
   template <class... T>
   void tell(Message type, const T&... fields) {
+    // What others write may be ahead of how ranks have ended, and that the daemon is there says nothing of them.
+    if (type != Message::output && type != Message::answered) ends_.flush();
+    say(type, fields...);
+  }
+  template <class... T>
+  void say(Message type, const T&... fields) {
     talk_ = after(talk_, type);
     send_(type, wire::pack(fields...));
   }
@@ -118,6 +129,8 @@ class LauncherEvents final : public NodeEvents {
   std::string name_;
   SendMessage send_;
   Talk talk_ = Talk::ready;
+  RankEnds ends_;
+  bool abort_told_ = false;
 };
 
 }  // namespace tutti::launcher

@@ -1,49 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A range is its first node, shifted by one bit that says whether it is otherwise than is expected: one rank on one node, of
 // the same program as the range before, with the next local number of its node. Then a word says which of these it has of its
-// own, and they follow. All are numbers of seven bits a byte, the lower ones first, whose last byte alone is below 128.
+// own, and they follow (short_numbers.hpp).
 #include "launcher/data/compact_ranges.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 #include "launcher/data/compact.hpp"
+#include "launcher/data/short_numbers.hpp"
 
 namespace tutti::launcher {
 namespace {
 
 enum Own : uint64_t { kNodes = 1, kEach = 2, kApp = 4, kFirstLocal = 8, kAll = 15 };
-
-void put(std::string& out, uint64_t number) {
-  for (; number >= 128; number >>= 7) out.push_back(static_cast<char>(number | 128));
-  out.push_back(static_cast<char>(number));
-}
-
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-  bool at_end() const { return rest_.empty() || !good_; }
-  bool good() const { return good_; }
-  // Up to `most`; anything else spoils the text.
-  uint64_t number(uint64_t most) {
-    uint64_t out = 0;
-    for (unsigned shift = 0; shift < 42 && !rest_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(rest_.front());
-      rest_.remove_prefix(1);
-      out |= uint64_t{byte & 127U} << shift;
-      if (byte < 128) {
-        good_ = good_ && out <= most;
-        return out;
-      }
-    }
-    good_ = false;
-    return 0;
-  }
-
- private:
-  std::string_view rest_;
-  bool good_ = true;
-};
 
 // How many ranks of the ranges so far are on each node.
 class Counts {
@@ -71,12 +41,12 @@ std::string compact_ranges(const std::vector<RankRange>& ranges) {
     if (range.each != 1) own |= kEach;
     if (range.app != app) own |= kApp;
     if (range.first_local != counts.on(range.first_node)) own |= kFirstLocal;
-    put(out, static_cast<uint64_t>(range.first_node) << 1 | (own != 0 ? 1 : 0));
-    if (own != 0) put(out, own);
-    if (own & kNodes) put(out, static_cast<uint64_t>(range.nodes));
-    if (own & kEach) put(out, static_cast<uint64_t>(range.each));
-    if (own & kApp) put(out, static_cast<uint64_t>(range.app));
-    if (own & kFirstLocal) put(out, static_cast<uint64_t>(range.first_local));
+    put_number(out, static_cast<uint64_t>(range.first_node) << 1 | (own != 0 ? 1 : 0));
+    if (own != 0) put_number(out, own);
+    if (own & kNodes) put_number(out, static_cast<uint64_t>(range.nodes));
+    if (own & kEach) put_number(out, static_cast<uint64_t>(range.each));
+    if (own & kApp) put_number(out, static_cast<uint64_t>(range.app));
+    if (own & kFirstLocal) put_number(out, static_cast<uint64_t>(range.first_local));
     counts.add(range);
     app = range.app;
   }
@@ -85,7 +55,7 @@ std::string compact_ranges(const std::vector<RankRange>& ranges) {
 
 std::optional<std::vector<RankRange>> expand_ranges(std::string_view text) {
   std::vector<RankRange> out;
-  Reader reader(text);
+  NumberReader reader(text);
   Counts counts;
   uint64_t ranks = 0;
   int app = 0;

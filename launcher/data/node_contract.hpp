@@ -12,6 +12,7 @@
 #include "launcher/data/job_map.hpp"
 #include "launcher/data/kin.hpp"
 #include "launcher/data/parcel.hpp"
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_profile.hpp"
 #include "launcher/data/rank_view.hpp"
 
@@ -19,9 +20,11 @@ namespace tutti::launcher {
 
 enum class OutputStream { out = 1, err = 2 };
 
+inline constexpr int kUntold = -1;
+
 struct RankEnd {
   int rank = 0;
-  int pid = 0;  // 0: it was never started
+  int pid = 0;  // 0: it was never started; kUntold: it was, as one of many that have ended alike
   int wait_status = 0;
   bool connected = false;  // it had called PMIx_Init …
   bool finalized = false;  // … and PMIx_Finalize
@@ -73,7 +76,7 @@ class Node {
   virtual void ranks_failed(const std::vector<int>& ranks, const std::string& why) = 0;
   virtual void reply(uint64_t number, const Reply& reply) = 0;  // to what a rank has asked beyond the job
   virtual void learn(const Common<NodeTask>& kin) = 0;          // another job, which ranks may come to talk to
-  virtual void look(Question question) = 0;                     // at what its ranks are doing: says looked()
+  virtual void look(Question question) = 0;                     // at what its ranks are doing: looked() or grouped()
   virtual void call() = 0;                                      // says answered(), as soon as it can
 };
 
@@ -101,6 +104,7 @@ class NodeEvents {
   virtual void event(int node, const std::string& packed) = 0;
   virtual void asked(int node, uint64_t number, const Ask& ask) = 0;
   virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
+  virtual void grouped(int node, uint64_t number, std::vector<RankGroup> groups) = 0;  // the same, where that is asked
   virtual void answered(int node) = 0;
   // What its ranks have left of their profiles; before finished(), where somebody profiles.
   virtual void profiled(int node, std::vector<RankProfile> ranks) = 0;

@@ -53,6 +53,7 @@ struct RankView {
 struct Question {
   uint64_t number = 0;          // comes back with the answer
   std::vector<int> records_of;  // ranks whose collective calls are wanted
+  bool together = false;        // not each rank by itself: groups of those that do the same
 };
 
 // A rank without which its job goes on.
@@ -61,13 +62,6 @@ struct FailedView {
   int rank = -1;
   std::string why;           // "was killed by signal 9 (Killed)"
   int64_t milliseconds = 0;  // since it has failed
-};
-
-// What a job's nodes answered, by rank, and what is to be said of those that did not.
-struct JobView {
-  std::vector<RankView> ranks;
-  std::vector<FailedView> failed;
-  std::vector<std::string> notes;
 };
 
 }  // namespace tutti::launcher

@@ -14,10 +14,12 @@
 #include "launcher/data/compact_ranges.hpp"
 #include "launcher/data/kin.hpp"
 #include "launcher/data/node_contract.hpp"
+#include "launcher/data/rank_groups.hpp"
+#include "launcher/data/spans.hpp"
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 19;
+inline constexpr int kWireVersion = 20;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -89,6 +91,10 @@ enum class Message : uint8_t {
   refused,  // to one below: it counts as dead
   again,    // to one below: what has been told may be lost, from it and from those below it
   depart,   // to one below: it is not needed any more, nor those below it
+  // Of many at once, upwards.
+  ranks_ended,      // ranks of a node that have ended alike
+  grouped,          // what the ranks of a node do, in groups
+  gathered_groups,  // of a tree: nodes, the number of the question, and the groups of all of them
   // Between the launchers of jobs that are kin (launcher/family): a word of theirs, and its fields.
   kin = 80,
 };
@@ -127,6 +133,7 @@ class Packer {
     plain ? (*this)(compact_names(list)) : (*this)(list);
   }
   void numbers(const std::vector<int>& list) { (*this)(compact_numbers(list)); }
+  void spans(const std::vector<Span>& list) { (*this)(compact_spans(list)); }
   void ranges(const std::vector<RankRange>& list) { (*this)(compact_ranges(list)); }
   std::string take() { return std::move(bytes_); }
 
@@ -183,6 +190,12 @@ class Unpacker {
     std::vector<Repeat> repeats;
     (*this)(repeats);
     std::optional<std::vector<int>> all = expand_numbers(repeats);
+    all ? void(list = std::move(*all)) : spoil();
+  }
+  void spans(std::vector<Span>& list) {
+    std::string text;
+    (*this)(text);
+    std::optional<std::vector<Span>> all = expand_spans(text);
     all ? void(list = std::move(*all)) : spoil();
   }
   void ranges(std::vector<RankRange>& list) {
@@ -320,8 +333,8 @@ void fields(Archive& a, Reply& v) {
 template <class Archive>
 void fields(Archive& a, Addresses& v) {
   a(v.key);
-  a(v.packed);
   a(v.more);
+  a(v.packed);  // what is long comes last, so that nothing makes room behind it
 }
 template <class Archive>
 void fields(Archive& a, FenceEnd& v) {
@@ -377,6 +390,7 @@ template <class Archive>
 void fields(Archive& a, Question& v) {
   a(v.number);
   a(v.records_of);
+  a(v.together);
 }
 template <class Archive>
 void fields(Archive& a, FailedView& v) {
@@ -384,12 +398,6 @@ void fields(Archive& a, FailedView& v) {
   a(v.rank);
   a(v.why);
   a(v.milliseconds);
-}
-template <class Archive>
-void fields(Archive& a, JobView& v) {
-  a(v.ranks);
-  a(v.failed);
-  a(v.notes);
 }
 template <class Archive>
 void fields(Archive& a, ElsewhereView& v) {
@@ -426,6 +434,34 @@ void fields(Archive& a, RankView& v) {
   a(v.file);
   a(v.latest);
   a(v.collectives);
+}
+
+template <class Archive>
+void fields(Archive& a, FileCalls& v) {
+  a(v.rank);
+  a(v.text);
+}
+template <class Archive>
+void fields(Archive& a, RankGroup& v) {
+  a(v.first);
+  a(v.what);
+  a.spans(v.ranks);
+  a.names(v.hosts);
+  a(v.least);
+  a(v.most);
+  a(v.exact);
+  a.spans(v.waits_for);
+  a(v.waits_elsewhere);
+  a(v.waits_for_some);
+  a(v.waits_for_more);
+  a(v.files);
+}
+template <class Archive>
+void fields(Archive& a, JobView& v) {
+  a(v.ranks);
+  a(v.groups);
+  a(v.failed);
+  a(v.notes);
 }
 
 template <class Archive>

@@ -200,6 +200,13 @@ void make_printable(RankView& view) {
   }
 }
 
+void make_printable(RankGroup& group) {
+  make_printable(group.first);
+  group.what = printable(group.what);
+  for (std::string& host : group.hosts) host = printable(host);
+  for (FileCalls& calls : group.files) calls.text = printable(calls.text);
+}
+
 std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of) {
   std::vector<RankView> views;
   std::vector<CodeAddress> addresses;

@@ -354,7 +354,11 @@ void NodeAgent::learn(const Common<NodeTask>& kin) {
   if (Error e = pmix_.learn(*kin)) job_.remark(task_.node, Level::warning, e.message());
 }
 void NodeAgent::look(Question question) {
-  job_.looked(task_.node, question.number, look_at_ranks(task_.map.id, question.records_of));
+  std::vector<RankView> ranks = look_at_ranks(task_.map.id, question.records_of);
+  if (question.together)
+    job_.grouped(task_.node, question.number, groups_of(ranks));
+  else
+    job_.looked(task_.node, question.number, std::move(ranks));
 }
 
 }  // namespace tutti::launcher

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/mutex.hpp"
+#include "launcher/data/rank_groups.hpp"
 #include "launcher/data/rank_view.hpp"
 #include "launcher/loop/loop.hpp"
 #include "launcher/loop/on_loop.hpp"

@@ -19,6 +19,7 @@
 #include "launcher/daemons/bundle.hpp"
 #include "launcher/daemons/daemon_start.hpp"
 #include "launcher/daemons/link.hpp"
+#include "launcher/daemons/rank_ends.hpp"
 #include "launcher/data/wire.hpp"
 #include "launcher/node/cleanup.hpp"
 
@@ -102,6 +103,8 @@ bool speak_for_another(const std::string& kind, int node) {
     tell(Message::relayed, nodes, Message::launched, nothing);
   else if (kind == "gathered")
     tell(Message::gathered, nodes, std::string("job:4294967294 #0"), nothing, Addresses{});
+  else if (kind == "gathered_groups")
+    tell(Message::gathered_groups, nodes, uint64_t{1}, std::vector<RankGroup>());
   else if (kind == "joined")
     tell(Message::joined, node, NodeShape{.cores = 2});
   else if (kind == "parted")
@@ -162,6 +165,12 @@ bool speak_for_another(const std::string& kind, int node) {
   } else if (kind == "ended_twice") {
     tell(Message::rank_ended, RankEnd{.rank = own, .pid = 1, .wait_status = 0});
     tell(Message::rank_ended, RankEnd{.rank = own, .pid = 1, .wait_status = 0});
+  } else if (kind == "places_of_others") {
+    tell(Message::ranks_ended, std::vector<EndsAlike>{{.how = {.pid = 1, .cause = {}}, .ranks = {{0, 2}}}});
+  } else if (kind == "together_twice") {
+    tell(Message::ranks_ended, std::vector<EndsAlike>{{.how = {.pid = 1, .cause = {}}, .ranks = {{0, 1}, {0, 1}}}});
+  } else if (kind == "grouped") {
+    tell(Message::grouped, uint64_t{1}, std::vector<RankGroup>(1));
   } else if (kind == "cut") {
     put(header(8, Message::output) + std::string(8, '\xff'));
   } else if (kind == "stream") {

@@ -21,13 +21,16 @@ test_lying_daemons() {
   lies hello_twice "it said 'hello' "
   lies another_rank "it said 'rank_ended' in a way that makes no sense"
   lies ended_twice "it said 'rank_ended' in a way that makes no sense"
+  lies places_of_others "it said 'ranks_ended' in a way that makes no sense"
+  lies together_twice "it said 'ranks_ended' in a way that makes no sense"
+  lies grouped "it said 'grouped' in a way that makes no sense"
   lies cut "it said 'output' in a way that makes no sense"
   lies stream "it said 'output' in a way that makes no sense"
   lies as_launcher "it said 'finish' while ranks were being started"
   lies unknown "it sent message 99, which there is not"
   lies long "it sent a message of 4294967295 bytes"
   local kind  # of what an inner daemon of a tree may say of the nodes behind it, and of no others
-  for kind in relayed gathered joined parted not_started counted; do
+  for kind in relayed gathered gathered_groups joined parted not_started counted; do
     lies $kind "it said '$kind' in a way that makes no sense"
   done
 }
