@@ -16,28 +16,28 @@
 namespace tutti::model {
 namespace {
 
-enum class Unit : uint8_t { microseconds, gigabytes_a_second, bytes };
-constexpr std::string_view kUnits[] = {"us", "GB/s", "B"};  // by Unit
+enum class MeasuredIn : uint8_t { microseconds, gigabytes_a_second, bytes };
+constexpr std::string_view kUnits[] = {"us", "GB/s", "B"};  // by MeasuredIn
 
 struct Name {
   std::string_view name;
-  Unit unit;
+  MeasuredIn unit;
   double Costs::* seconds;  // of an event, or of a byte
   int64_t Costs::* bytes;
 };
 constexpr Name kNames[] = {
-    {"latency", Unit::microseconds, &Costs::latency, nullptr},
-    {"overhead", Unit::microseconds, &Costs::overhead, nullptr},
-    {"bandwidth", Unit::gigabytes_a_second, &Costs::per_byte, nullptr},
-    {"eager", Unit::bytes, nullptr, &Costs::eager},
-    {"flag", Unit::microseconds, &Costs::flag, nullptr},
-    {"look", Unit::microseconds, &Costs::look, nullptr},
-    {"copy", Unit::gigabytes_a_second, &Costs::copied_byte, nullptr},
-    {"read", Unit::gigabytes_a_second, &Costs::read_byte, nullptr},
-    {"local_overhead", Unit::microseconds, &Costs::local_overhead, nullptr},
-    {"local_latency", Unit::microseconds, &Costs::local_latency, nullptr},
-    {"local_read", Unit::bytes, nullptr, &Costs::local_read},
-    {"step", Unit::microseconds, &Costs::step, nullptr},
+    {"latency", MeasuredIn::microseconds, &Costs::latency, nullptr},
+    {"overhead", MeasuredIn::microseconds, &Costs::overhead, nullptr},
+    {"bandwidth", MeasuredIn::gigabytes_a_second, &Costs::per_byte, nullptr},
+    {"eager", MeasuredIn::bytes, nullptr, &Costs::eager},
+    {"flag", MeasuredIn::microseconds, &Costs::flag, nullptr},
+    {"look", MeasuredIn::microseconds, &Costs::look, nullptr},
+    {"copy", MeasuredIn::gigabytes_a_second, &Costs::copied_byte, nullptr},
+    {"read", MeasuredIn::gigabytes_a_second, &Costs::read_byte, nullptr},
+    {"local_overhead", MeasuredIn::microseconds, &Costs::local_overhead, nullptr},
+    {"local_latency", MeasuredIn::microseconds, &Costs::local_latency, nullptr},
+    {"local_read", MeasuredIn::bytes, nullptr, &Costs::local_read},
+    {"step", MeasuredIn::microseconds, &Costs::step, nullptr},
 };
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -56,13 +56,13 @@ Error take(const Name& name, std::string_view number, Costs& costs) {
   double value = 0;
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
   constexpr double kMost = 1e12;
-  const double least = name.unit == Unit::gigabytes_a_second ? 1e-6 : 0;
+  const double least = name.unit == MeasuredIn::gigabytes_a_second ? 1e-6 : 0;
   if (problem != std::errc() || end != number.data() + number.size() || !(value >= least && value <= kMost))
     return failure(MPI_ERR_ARG, "{} wants a number from {} to {}, not '{}'", name.name, least, kMost, number);
-  if (name.unit == Unit::bytes)
+  if (name.unit == MeasuredIn::bytes)
     costs.*name.bytes = static_cast<int64_t>(value);
   else
-    costs.*name.seconds = name.unit == Unit::microseconds ? value * 1e-6 : 1e-9 / value;
+    costs.*name.seconds = name.unit == MeasuredIn::microseconds ? value * 1e-6 : 1e-9 / value;
   return {};
 }
 
