@@ -98,7 +98,8 @@ void Upward::tell(int node, Message type, const Parcel& payload) {
   }
   const std::optional<Gatherer::Words> all = gatherer_.add(node, payload.view());
   if (!all) return;
-  flush();
+  chorus_.flush();
+  said_.flush();
   means_.send(Message::gathered, wire::pack(spans_of(all->nodes), all->key, all->data, all->addresses), {});
 }
 
