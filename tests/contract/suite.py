@@ -47,11 +47,14 @@ LEFT_OUT = {
     "program.survival.heeded": "wants --on-failure",
     "program.survival.soon": "wants --on-failure",
     "program.survival.stencil": "has tests of its own",
+    "program.rma.ways": "is told by its argument which way operations are to go",
+    "program.survival.deaths": "has tests of its own",
     "program.survival.loses_nodes": "wants nodes",
     "program.survival.stands_still": "has tests of its own",
 }
 # Likewise under an option.
-LEFT_OUT_UNDER = {("program.survival.nobody_fails", "--on-failure=continue")}  # is about jobs without it
+LEFT_OUT_UNDER = {("program.survival.nobody_fails", "--on-failure=continue"),  # is about jobs without it
+                  ("program.rma.touched", "--check=strict")}  # counts messages, and strict's locks are not lazy
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
 # does not synchronise: which is what this option makes it do. The other program does what strict calls an error, but
 # with an argument.
