@@ -317,7 +317,7 @@ test_killed_rank_is_said_once() {
 # A rank dies amid steps of the library's own, on each of the nodes (tests/programs/survival/points.tsv).
 test_deaths_at_fault_points() {
   nodes_up $nodes
-  local row point scenario victim=0
+  local row point scenario victim=0 by_ucx=0
   for row in ring.written:short lane.written:collectives lane.published:collectives lane.claimed:splits ucx.before_send:long \
     ucx.behind_send:long ucx.fetching:long ucx.fetched:long context.agreed:duplicates agreement.contributed:agreements \
     agreement.told_one:agreements agreement.decided:agreements revoke.told_one:revocation put.announced:windows \
@@ -327,11 +327,17 @@ test_deaths_at_fault_points() {
     for victim in $(((victim + 1) % 6)) 0 1 2 3 4 5; do
       launch -n 6 --host $all --map-by node --on-failure=continue "$programs/program.survival.deaths" "$point:$victim:1" \
         "$scenario"
+      # UCX 1.13 may end a survivor by an assertion (tutti-survival(7), LIMITS): as deaths.py does it counts that apart.
+      if grep -q "UCX cannot go on (ucp_request.c" "$bed/out"; then
+        by_ucx=$((by_ucx + 1))
+        continue
+      fi
       went_well
       ! grep -q "rank dies at $point" "$bed/out" || break
     done
     said "a rank dies at $point"
   done
+  [ $by_ucx -le 2 ] || fail "UCX has ended $by_ucx jobs"
   nothing_is_left
 }
 

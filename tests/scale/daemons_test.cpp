@@ -138,7 +138,7 @@ TEST(Daemons, TellOfOneAbortForAll) {
 }
 
 TEST(Daemons, TellAndHearLittleOfAMillionRanks) {
-  if (!std::getenv("TUTTI_TEST_MILLION")) GTEST_SKIP() << "takes minutes";
+  if (!std::getenv("TUTTI_TEST_MILLION")) GTEST_SKIP() << "in the long tier";
   expect_little_at_mpirun(100'000, 128, Places::by_node);
   expect_little_at_mpirun(1'000'000, 128, Places::by_slot);
 }

@@ -7,11 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <random>
 #include <string>
+
+#include "schedules.hpp"
 
 namespace tutti::survival {
 namespace {
@@ -179,11 +180,6 @@ void try_schedule(const Schedule& how) {
   World world(how);
   world.run();
   world.judge();
-}
-
-int times(int usually, int in_long_tier) {
-  const char* const told = std::getenv("TUTTI_LONG");
-  return told && *told == '1' ? in_long_tier : usually;
 }
 
 TEST(Agreement, SmallSchedules) {

@@ -7,13 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
 
 #include "launcher/daemons/correspondence.hpp"
+#include "schedules.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -391,11 +391,6 @@ void try_schedule(const Schedule& how) {
   World world(how);
   world.run();
   world.judge();
-}
-
-int times(int usually, int in_long_tier) {
-  const char* const told = std::getenv("TUTTI_LONG");
-  return told && *told == '1' ? in_long_tier : usually;
 }
 
 TEST(Lineage, SmallSchedules) {

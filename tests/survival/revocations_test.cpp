@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "schedules.hpp"
+
 namespace tutti::survival {
 namespace {
 
@@ -133,14 +135,14 @@ class World {
 };
 
 TEST(Revocations, ReachAllWhoLiveWhoeverFails) {
-  for (uint64_t seed = 0; seed < 20'000; ++seed) {
-    World world(seed, 2 + static_cast<int>(seed % 7), static_cast<int>(seed % 5));
+  for (int seed = 0; seed < times(20'000, 1'000'000); ++seed) {
+    World world(static_cast<uint64_t>(seed), 2 + seed % 7, seed % 5);
     world.run();
     world.judge();
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    World world(seed, 64 + static_cast<int>(seed) * 16, 40);
+  for (int seed = 0; seed < times(10, 100); ++seed) {
+    World world(static_cast<uint64_t>(seed), 64 + seed % 10 * 16, 40);
     world.run();
     world.judge();
     ASSERT_FALSE(HasFailure()) << "large, seed " << seed;
