@@ -92,6 +92,46 @@ static double seconds_per_byte(void) {
   return (whole - half) / (kLong / 2);
 }
 
+/* A receive that is posted this long after the send has begun is late; a send that takes half of it has waited for it. */
+static const double kLate = 2e-3;
+
+/* Does a blocking send of so many bytes return before its receive is posted? Asked of most of five, since a rank may lose its
+ * core meanwhile. The same answer at both ranks. */
+static int leaves_alone(char* buffer, int bytes) {
+  enum { kAsked = 5 };
+  int alone = 0;
+  for (int i = 0; i < kAsked; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+      compute(kLate);
+      MPI_Recv(buffer, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      const double start = MPI_Wtime();
+      MPI_Send(buffer, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      alone += MPI_Wtime() - start < kLate / 2;
+    }
+  }
+  MPI_Bcast(&alone, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return 2 * alone > kAsked;
+}
+
+/* The most bytes of a message that leaves before its receive is posted, within 1 KiB. */
+static void eager(void) {
+  enum { kStep = 1 << 10, kMost = 4 << 20 };
+  char* const buffer = malloc(kMost);
+  memset(buffer, 1, kMost);
+  int leaves = 0, waits = kMost / kStep; /* in kStep */
+  while (waits - leaves > 1) {
+    const int middle = leaves + (waits - leaves) / 2;
+    if (leaves_alone(buffer, middle * kStep))
+      leaves = middle;
+    else
+      waits = middle;
+  }
+  free(buffer);
+  if (rank == 0) printf("%-15s %8d B\n", "eager", leaves * kStep);
+}
+
 static void messages(const char* overhead_name, const char* latency_name, const char* bytes_name) {
   double word = 0;
   half_trip(&word, sizeof word, kTurns); /* both know each other from here on */
@@ -180,6 +220,41 @@ static void memory(void) {
   MPI_Win_free(&window);
 }
 
+/* ---- plans */
+
+/* A persistent collective call of this rank alone, which hands so many neighbours, all of them itself, a word each: a step of
+ * its plan for each of them. */
+static double call_of(int steps) {
+  int* const itself = malloc((size_t)steps * sizeof *itself);
+  double *const from = calloc((size_t)steps, sizeof *from), *const to = calloc((size_t)steps, sizeof *to);
+  double all[kBatches];
+  MPI_Comm neighbours;
+  MPI_Request call;
+  for (int i = 0; i < steps; ++i) itself[i] = 0;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, steps, itself, MPI_UNWEIGHTED, steps, itself, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &neighbours);
+  MPI_Neighbor_alltoall_init(from, 1, MPI_DOUBLE, to, 1, MPI_DOUBLE, neighbours, MPI_INFO_NULL, &call);
+  for (int i = 0; i < kBatches; ++i) {
+    const double start = MPI_Wtime();
+    for (int k = 0; k < kTurns; ++k) {
+      MPI_Start(&call);
+      MPI_Wait(&call, MPI_STATUS_IGNORE);
+    }
+    all[i] = (MPI_Wtime() - start) / kTurns;
+  }
+  MPI_Request_free(&call);
+  MPI_Comm_free(&neighbours);
+  free(to), free(from), free(itself);
+  return quarter(all, kBatches);
+}
+
+static void plans(void) {
+  enum { kFew = 16, kMany = 528 };
+  call_of(kFew);
+  const double few = call_of(kFew), many = call_of(kMany);
+  if (rank == 0) printf("%-15s %8.3f us\n", "step", (many - few) / (kMany - kFew) * 1e6);
+}
+
 int main(int argc, char** argv) {
   int size;
   MPI_Init(&argc, &argv);
@@ -192,8 +267,10 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "node") == 0) {
     memory();
     messages("local_overhead", "local_latency", "read");
+    plans();
   } else {
     messages("overhead", "latency", "bandwidth");
+    eager();
   }
   MPI_Finalize();
   return 0;

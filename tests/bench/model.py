@@ -44,10 +44,11 @@ def check(tutti, program):
         shell.chmod(0o755)
         text = costs(tutti, program, "a.invalid:1,b.invalid:1", "--set", f"launch.rsh={shell}")
         print(text)
-        found = dict(re.findall(r"^(\w+) +([\d.]+) (?:us|GB/s)$", text, re.M))
-        names = {"flag", "look", "copy", "read", "local_overhead", "local_latency", "overhead", "latency", "bandwidth"}
+        found = dict(re.findall(r"^(\w+) +([\d.]+) (?:us|GB/s|B)$", text, re.M))
+        names = {"flag", "look", "copy", "read", "local_overhead", "local_latency", "step",
+                 "overhead", "latency", "bandwidth", "eager"}
         assert set(found) == names, names ^ set(found)
-        assert all(float(found[name]) > 0 for name in names - {"look", "latency", "local_latency"}), found
+        assert all(float(found[name]) > 0 for name in names - {"look", "latency", "local_latency", "eager"}), found
         file = pathlib.Path(folder, "costs")
         file.write_text(text)
         plan = [tutti, "plan", "allreduce", "--ranks", "8", "--nodes", "2", "--bytes", "1m"]
