@@ -65,6 +65,11 @@ def makes(function):
     return any(p.direction in ("out", "inout") and p.type in made for p in function.parameters)
 
 
+def reduces(function):
+    """Combines data: of that the contract checker says where the standard does not define it."""
+    return function.moves_data and any(p.type == "MPI_Op" for p in function.parameters)
+
+
 class Call:
     """The body of one implemented entry point, gathered parameter by parameter."""
 
@@ -281,7 +286,7 @@ class Call:
         early = [(mark, text) for mark, text in notes if mark and "at_root" not in text]
         if self.recorded:
             kind = f", Entry::Recorded{{{' | '.join(mark for mark, _ in early)}}}"
-        elif makes(self.function):
+        elif makes(self.function) or reduces(self.function):
             kind = ", Entry::making"
         elif any(p.or_any for p in self.function.parameters):
             kind = ", Entry::choosing"

@@ -87,6 +87,7 @@ class Entry {
   };
   static constexpr uint8_t kData = flight::kData, kOtherData = flight::kOtherData, kOp = flight::kOp;
   static constexpr uint8_t peer(flight::PeerIs is) { return static_cast<uint8_t>(is); }
+  // The flight record keeps no such call, and what it does may be told of later, by its place.
   enum Making { making };
   // The flight record keeps no such call, and time may decide what it finds (MPI_Iprobe): strict tells where it is.
   enum Choosing { choosing };

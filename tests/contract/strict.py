@@ -34,6 +34,7 @@ NOTES = [
     ("left_file", 2, ["2 files never closed, opened by MPI_File_open at LINE(left_file).* \\(ranks 0 and 1\\)"]),
     ("left_much", 2, ["1 message sent and never received", "2 datatypes never freed", "2 groups never freed"]),
     ("undefined_char", 2, ["undefined: the standard \\(section 6.9.2\\) does not define MPI_SUM on MPI_CHAR; .*: MPI_Allreduce at LINE(undefined_char), in .* \\(ranks 0 and 1\\)"]),
+    ("undefined_local", 2, ["undefined: .* does not define MPI_SUM on MPI_CHAR; .*: MPI_Reduce_local at LINE(undefined_local), in .* \\(ranks 0 and 1\\)"]),
     ("undefined_characters", 2, undefined(OPS, ["CHAR"])),
     ("undefined_fortran_characters", 2, undefined(OPS, ["CHARACTER"])),
     ("undefined_truths", 2, undefined(["LAND", "LOR", "LXOR"], ["AINT", "COUNT", "OFFSET"])),

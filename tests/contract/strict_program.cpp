@@ -485,6 +485,15 @@ const Cases own_cases{
          MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, world);  // LINE undefined_char
        MPI_Reduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, 0, world);
      }},
+    // No communicator is in it, and the calls before it are not to blame.
+    {"undefined_local",
+     [] {
+       char mine = 1, all = 2;
+       MPI_Datatype type;
+       MPI_Type_contiguous(2, MPI_CHAR, &type);
+       MPI_Type_free(&type);
+       MPI_Reduce_local(&mine, &all, 1, MPI_CHAR, MPI_SUM);  // LINE undefined_local
+     }},
     // Every pair that is computed beyond what the standard defines, and the others of the same operations and types.
     {"undefined_characters", [] { for (MPI_Op op : all_ops) reduce(MPI_CHAR, op); }},
     {"undefined_fortran_characters", [] { for (MPI_Op op : all_ops) reduce(MPI_CHARACTER, op); }},
