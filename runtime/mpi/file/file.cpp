@@ -21,6 +21,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/comm/survivor.hpp"
 #include "mpi/file/api_file.hpp"
+#include "mpi/file/file_name.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/told_failure.hpp"
 #include "mpi/file/written.hpp"
@@ -331,6 +332,7 @@ std::shared_ptr<const FileView> byte_view(int64_t displacement) {
 
 Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh) {
   if (comm.is_inter()) return failure(MPI_ERR_COMM, "a file wants an intracommunicator (argument comm)");
+  filename = path_of(filename);
   Result<Ref<Window>> window = open_pointer(comm);
   if (!window) return std::move(window).error();
   auto file = Ref<File>::adopt(new File(*window, filename, amode, null_file().errhandler));
@@ -429,6 +431,7 @@ Error file_close(MPI_File* fh) {
 }
 
 Error file_delete(const char* filename, Info*) {
+  filename = path_of(filename);
   if (strict) [[unlikely]]
     if (Error e = strict->found(open_files().refuse_to_delete(filename))) return e;
   const int error = io::remove_posix(filename);

@@ -20,6 +20,24 @@ MPI_Offset size_of(MPI_File file) {
   return size;
 }
 
+// A kind of file system before the path, as programs for ROMIO write it, is no part of the path.
+void check_prefixes(Scratch& scratch, int rank) {
+  const std::string path = scratch.file("prefixed");
+  for (const char* kind : {"ufs:", "nfs:"}) {
+    MPI_File file = opened(kind + path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+    CHECK(exists(path));
+    OK(MPI_File_close(&file));
+    if (rank == 0) OK(MPI_File_delete((kind + path).c_str(), MPI_INFO_NULL));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK(!exists(path));
+  }
+  // Any other name is a path, also one with a colon.
+  const std::string other = scratch.file("ufs:other");
+  MPI_File file = opened(other, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  CHECK(exists(other));
+  OK(MPI_File_close(&file));
+}
+
 void check_open(Scratch& scratch, int rank) {
   const std::string path = scratch.file("open");
   MPI_File file;
@@ -229,6 +247,7 @@ int main(int argc, char** argv) {
   check::Program program(&argc, &argv);
   const int rank = program.rank(), size = program.size();
   Scratch scratch;
+  check_prefixes(scratch, rank);
   check_open(scratch, rank);
   check_sizes(scratch);
   check_append(scratch, rank, size);
