@@ -98,7 +98,8 @@ Domains::Range Domains::range_of(int rank, const Piece& window) const {
     return std::clamp<int64_t>(views_[r].position_at(offset) - shares_[r].position, 0, lengths_[r]);
   };
   if (lengths_[r] == 0 || window.bytes == 0) return {};
-  return {at(window.offset), at(window.offset + window.bytes)};
+  const int64_t begin = at(window.offset);
+  return {begin, std::max(begin, at(window.offset + window.bytes))};
 }
 
 }  // namespace tutti::mpi::file

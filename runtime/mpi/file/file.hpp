@@ -34,6 +34,7 @@ class Written;
 struct FileView {
   io::View bytes;
   int64_t etype_bytes = 1;  // of one in the file
+  bool overlaps = false;    // pieces of one tile share bytes, as those of a file that is read alone may
   Ref<Datatype> etype, filetype;
   std::shared_ptr<const Representation> representation;
 };

@@ -52,17 +52,23 @@ struct ViewSaid {
   char representation[MPI_MAX_DATAREP_STRING];
 };
 
-// The standard wants it of filetypes. No more is looked at than a call can afford.
-bool ascends(const Layout& layout) {
+// The standard wants displacements of filetypes to ascend, and of files that are written no byte to be in two pieces.
+// No more is looked at than a call can afford.
+struct Order {
+  bool ascends = true, overlaps = false;
+};
+Order order_of(const Layout& layout) {
+  Order order;
   int left = 1 << 16;
-  int64_t before = 0;
-  bool well = true;
-  layout.each_run(0, layout.size(), [&](int64_t at, int64_t) {
-    well = at >= before;
+  int64_t before = 0, end = 0;
+  layout.each_run(0, layout.size(), [&](int64_t at, int64_t bytes) {
+    order.ascends = at >= before;
+    order.overlaps |= at < end;
     before = at;
-    return well && --left > 0;
+    end = std::max(end, at + bytes);
+    return order.ascends && --left > 0;
   });
-  return well;
+  return order;
 }
 
 Error check_filetype(const Datatype& etype, const Datatype& filetype) {
@@ -79,7 +85,7 @@ Error check_filetype(const Datatype& etype, const Datatype& filetype) {
                    size, unit);
   if (filetype.layout->true_lower_bound() < 0)
     return failure(MPI_ERR_TYPE, "the filetype has a negative displacement (argument filetype)");
-  if (!ascends(*filetype.layout))
+  if (!order_of(*filetype.layout).ascends)
     return failure(MPI_ERR_TYPE, "the displacements of the filetype descend, which a view cannot (argument filetype)");
   return {};
 }
@@ -112,6 +118,7 @@ Error make_view(File& file, MPI_Offset disp, Datatype& etype, Datatype& filetype
   made.etype_bytes = (*unit)->layout->size();
   made.bytes.tile = (*tile)->layout;
   made.bytes.displacement = disp;
+  made.overlaps = order_of(*made.bytes.tile).overlaps;
   if (made.bytes.tile->extent() > 0 || made.bytes.is_empty()) return {};
   return failure(MPI_ERR_TYPE, "the filetype's extent is {}: its tiles would not follow each other (argument filetype)",
                  made.bytes.tile->extent());

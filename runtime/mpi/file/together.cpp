@@ -78,8 +78,8 @@ Contribution share_of(const PlacedAccess& job) {
     mine.high = view.offset_of(job.position + bytes - 1) + 1;
     mine.piece = mean_piece(view, job.position, bytes);
   }
-  // Tiles that reach into each other have no order by which a window could be found.
-  const bool in_order = view.tile->extent() >= view.tile->true_extent();
+  // Tiles that reach into each other have no order by which a window could be found, and so it is with pieces of a tile.
+  const bool in_order = view.tile->extent() >= view.tile->true_extent() && !job.view->overlaps;
   mine.fit = in_order && !job.converts() && !job.atomic;
   File& file = *job.file;
   const Lock lock(file.mutex);

@@ -126,15 +126,24 @@ const coll::Call* TwoPhases::exchange(DomainWindows& window, bool to_aggregators
   return &call_;
 }
 
-// visit(place in the window, place in packed, bytes) of all ranks' pieces in the window.
+// visit(place in the window, place in packed, bytes) of all ranks' pieces in the window. Where pieces of a view share
+// bytes, a position's place may be in another window: that is seen when the view is set, but of its first pieces alone.
 template <class Visit>
-void TwoPhases::each_piece(const DomainWindows& window, Visit&& visit) const {
-  for (size_t r = 0; r < window.theirs.size(); ++r)
+Error TwoPhases::each_piece(const DomainWindows& window, Visit&& visit) const {
+  Error error;
+  for (size_t r = 0; r < window.theirs.size() && !error; ++r)
     views_[r].each_run(shares_[r].position + window.theirs[r].begin, window.theirs[r].bytes(),
                        [&](int64_t offset, int64_t from, int64_t n) {
-                         visit(offset - window.here.offset, window.other_at[r] + from, n);
+                         const int64_t at = offset - window.here.offset;
+                         if (at < 0 || at + n > window.here.bytes) {
+                           error = failure(MPI_ERR_TYPE, "{}: pieces of the view of rank {} overlap near offset {}",
+                                           job_.file->name, r, offset);
+                           return false;
+                         }
+                         visit(at, window.other_at[r] + from, n);
                          return true;
                        });
+  return error;
 }
 
 void TwoPhases::pack(DomainWindows& window) const {
@@ -157,10 +166,11 @@ void TwoPhases::unpack(const DomainWindows& window) const {
 void TwoPhases::store(DomainWindows& window) const {
   window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
-  each_piece(window, [&](int64_t to, int64_t from, int64_t n) {
+  window.error = each_piece(window, [&](int64_t to, int64_t from, int64_t n) {
     memory::copy(window.buffer.data() + to, window.packed.data() + from, n);
     add(pieces, to, n);
   });
+  if (window.error) return;
   join(pieces);
   TUTTI_FAULT_POINT("two_phase.before_write");
   for (const Piece& piece : pieces) {
@@ -178,7 +188,8 @@ void TwoPhases::load(DomainWindows& window) const {
   window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
   int64_t wanted = 0;
-  each_piece(window, [&](int64_t at, int64_t, int64_t n) { add(pieces, at, n), wanted += n; });
+  window.error = each_piece(window, [&](int64_t at, int64_t, int64_t n) { add(pieces, at, n), wanted += n; });
+  if (window.error) return;
   join(pieces);
   const Piece all{pieces.front().offset, pieces.back().offset + pieces.back().bytes - pieces.front().offset};
   if (wanted * kDense >= all.bytes) pieces.assign(1, all);
@@ -188,9 +199,10 @@ void TwoPhases::load(DomainWindows& window) const {
     if (one.error && !window.error) window.error = std::move(one.error);
   }
   TUTTI_FAULT_POINT("two_phase.read");
-  each_piece(window, [&](int64_t at, int64_t to, int64_t n) {
+  Error again = each_piece(window, [&](int64_t at, int64_t to, int64_t n) {
     memory::copy(window.packed.data() + to, window.buffer.data() + at, n);
   });
+  if (again && !window.error) window.error = std::move(again);
 }
 
 void TwoPhases::begin(DomainWindows& window) {

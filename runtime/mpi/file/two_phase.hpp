@@ -58,7 +58,7 @@ class TwoPhases {
   std::byte* own_side(DomainWindows& window) const;
   const coll::Call* exchange(DomainWindows& window, bool to_aggregators);
   template <class Visit>
-  void each_piece(const DomainWindows& window, Visit&& visit) const;
+  Error each_piece(const DomainWindows& window, Visit&& visit) const;
   void pack(DomainWindows& window) const;
   void unpack(const DomainWindows& window) const;
   void store(DomainWindows& window) const;

@@ -166,6 +166,62 @@ void check_shape(const Shape& shape, const Setting& setting, bool gaps, int rank
   static_cast<void>(size);
 }
 
+// Small pieces, one of each rank beside those of the others, in places that are far from each other.
+void check_scattered(int rank, int size, Scratch& scratch) {
+  constexpr int kPieces = 40;
+  constexpr MPI_Aint kApart = MPI_Aint{256} << 20;
+  MPI_Datatype tile;
+  OK(MPI_Type_create_hvector(kPieces, 1, kApart, MPI_INT, &tile));
+  OK(MPI_Type_commit(&tile));
+  MPI_File file = opened(scratch.file("scattered"), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  OK(MPI_File_set_view(file, 4 * rank, MPI_INT, tile, "native", MPI_INFO_NULL));
+  int out[kPieces], in[kPieces] = {};
+  for (int i = 0; i < kPieces; ++i) out[i] = static_cast<int>(check::mix(rank, i));
+  MPI_Status status;
+  OK(MPI_File_write_at_all(file, 0, out, kPieces, MPI_INT, &status));
+  check_count(status, MPI_INT, kPieces);
+  OK(MPI_File_read_at_all(file, 0, in, kPieces, MPI_INT, &status));
+  check_count(status, MPI_INT, kPieces);
+  for (int i = 0; i < kPieces; ++i) CHECK_EQ_IN(in[i], out[i], "piece %d", i);
+  MPI_Offset length = 0;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_File_get_size(file, &length));
+  CHECK_EQ(length, (kPieces - 1) * kApart + 4 * size);
+  OK(MPI_File_close(&file));
+  OK(MPI_Type_free(&tile));
+}
+
+// Pieces of a filetype may share bytes where the file is only read: 0 to 6, 3 to 9 twice, and 12.
+void check_repeated(const Setting& setting, int rank, Scratch& scratch) {
+  const int lengths[] = {7, 7, 7, 1}, starts[] = {0, 3, 3, 12};
+  MPI_Datatype tile;
+  OK(MPI_Type_indexed(4, lengths, starts, MPI_BYTE, &tile));
+  Shape shape{"repeated", MPI_BYTE, committed(tile), {}, 13};
+  for (int piece = 0; piece < 4; ++piece)
+    for (int i = 0; i < lengths[piece]; ++i) shape.bytes.push_back(starts[piece] + i);
+  const std::string path = scratch.file(std::string("repeated.") + setting.name);
+  constexpr int kBytes = 20000, kRead = 22 * 1000 + 9;
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+  std::vector<unsigned char> all(kBytes), in(kRead, 0xee);
+  for (int i = 0; i < kBytes; ++i) all[i] = byte_of(0, i);
+  if (rank == 0) OK(MPI_File_write_at(file, 0, all.data(), kBytes, MPI_BYTE, MPI_STATUS_IGNORE));
+  OK(MPI_File_close(&file));
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  OK(MPI_Info_set(info, "romio_cb_read", setting.buffering ? setting.buffering : "automatic"));
+  OK(MPI_Info_set(info, "cb_buffer_size", "4096"));
+  file = opened(path, MPI_MODE_RDONLY, MPI_COMM_WORLD, info);
+  OK(MPI_File_set_view(file, rank, MPI_BYTE, shape.filetype, "native", MPI_INFO_NULL));
+  MPI_Status status;
+  const auto read = setting.collective ? MPI_File_read_at_all : MPI_File_read_at;
+  OK(read(file, 5, in.data(), kRead, MPI_BYTE, &status));
+  check_count(status, MPI_BYTE, kRead);
+  for (int i = 0; i < kRead; ++i) CHECK_EQ_IN(in[i], all[place(shape, rank, 5 + i)], "%s, byte %d", setting.name, i);
+  OK(MPI_File_close(&file));
+  OK(MPI_Info_free(&info));
+  OK(MPI_Type_free(&shape.filetype));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -182,5 +238,7 @@ int main(int argc, char** argv) {
   for (const Shape& shape : shapes)
     for (const Setting& setting : settings)
       for (const bool gaps : {false, true}) check_shape(shape, setting, gaps, rank, size, scratch);
+  check_scattered(rank, size, scratch);
+  for (const Setting& setting : settings) check_repeated(setting, rank, scratch);
   for (Shape& shape : shapes) OK(MPI_Type_free(&shape.filetype));
 }
