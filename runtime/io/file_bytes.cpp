@@ -3,8 +3,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "io/stage.hpp"
@@ -246,11 +248,31 @@ Transferred FileBytes::move_parts(const Access& access, bool writes) {
   return all;
 }
 
+namespace {
+
+// [first, second): all bytes of the file that it moves, and what is between them. Where tiles reach into each other,
+//
+//   0.1..        the first position of the second tile may lie before others of the first one,
+//     2.3..      and the last one of that behind all of the second.
+std::pair<int64_t, int64_t> span_of(const Access& access) {
+  const View& view = access.view;
+  const int64_t last = access.position + access.bytes - 1, size = view.tile->size();
+  int64_t begin = view.offset_of(access.position), end = view.offset_of(last) + 1;
+  const int64_t tile = access.position / size, last_tile = last / size;
+  if (tile != last_tile) {
+    begin = std::min(begin, view.offset_of((tile + 1) * size));
+    end = std::max(end, view.offset_of(last_tile * size - 1) + 1);
+  }
+  return {begin, end};
+}
+
+}  // namespace
+
 Transferred FileBytes::with_lock(const Access& access, bool shared, const std::function<Transferred()>& move) {
   if (access.bytes == 0) return move();
   const Lock alone(atomic_);
-  const int64_t begin = access.view.offset_of(access.position);
-  const int64_t bytes = access.view.offset_of(access.position + access.bytes - 1) + 1 - begin;
+  const auto [begin, end] = span_of(access);
+  const int64_t bytes = end - begin;
   {
     const flight::AtFile here(place_, flight::FileDoes::locks, begin, bytes);
     if (const int error = storage_->lock(begin, bytes, shared))

@@ -186,6 +186,23 @@ TEST(FileAccess, AtomicOnesLockAndUnlockAlsoIfTheyFail) {
   EXPECT_EQ(opened.storage->unlocks, 2);
 }
 
+// Tiles that reach into each other: positions 0 to 7 lie at 0, 1, 12, 13, 8, 9, 20, 21.
+TEST(FileAccess, AtomicOnesLockAllThatTheyMove) {
+  Opened opened({});
+  const View woven{0, Layout::resized(Layout::repeat(Layout::dense(2), 2, 12), 0, 8)};
+  std::vector<std::byte> out = pattern(8, 3);
+  const auto check = [&](int64_t position, int64_t bytes, int64_t at, int64_t length) {
+    EXPECT_FALSE(opened.file->write({woven, position, dense(out), bytes, true}).error);
+    EXPECT_EQ(opened.storage->locked_at, at) << position << ", " << bytes;
+    EXPECT_EQ(opened.storage->locked_bytes, length) << position << ", " << bytes;
+  };
+  check(0, 2, 0, 2);
+  check(0, 4, 0, 14);
+  check(2, 4, 8, 6);
+  check(2, 8, 8, 14);
+  check(0, 6, 0, 14);
+}
+
 // As lfs_getstripe's counterpart in the kernel writes it: a magic number, a pattern, an object, a
 // size and a count.
 TEST(Stripes, OfLustre) {

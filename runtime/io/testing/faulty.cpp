@@ -101,7 +101,9 @@ int Faulty::reserve(int64_t bytes) {
   return 0;
 }
 
-int Faulty::lock(int64_t, int64_t, bool) {
+int Faulty::lock(int64_t offset, int64_t bytes, bool) {
+  locked_at = offset;
+  locked_bytes = bytes;
   return ++locks, 0;
 }
 int Faulty::unlock(int64_t, int64_t) {

@@ -44,6 +44,7 @@ class Faulty final : public Storage {
   std::vector<std::byte> data TUTTI_GUARDED_BY(mutex_);
   int64_t reads TUTTI_GUARDED_BY(mutex_) = 0, writes TUTTI_GUARDED_BY(mutex_) = 0;  // with one piece of memory or many
   int64_t locks = 0, unlocks = 0, closes = 0;
+  int64_t locked_at = -1, locked_bytes = 0;  // by the latest lock()
 
  private:
   int fault(int64_t& bytes) TUTTI_REQUIRES(mutex_);
