@@ -11,6 +11,18 @@ constexpr int64_t kAligned = 64 << 10;
 
 }  // namespace
 
+int aggregators_of(const File& file, const std::vector<Contribution>& shares) {
+  const Contribution& first = shares[0];
+  const int ranks = static_cast<int>(shares.size());
+  int wanted = first.aggregators;
+  if (wanted <= 0) {
+    const NodeLayout* const nodes = file.comm().hidden.nodes;
+    wanted = std::max(
+        {4, ranks / 16, nodes ? nodes->nodes() : 1, static_cast<int>(std::min<int64_t>(first.stripes, ranks))});
+  }
+  return std::min(wanted, ranks);
+}
+
 Domains::Domains(const PlacedAccess& job, const std::vector<Contribution>& shares, const std::vector<io::View>& views)
     : shares_(shares), views_(views) {
   clip(job.writes);
@@ -41,14 +53,7 @@ void Domains::clip(bool writes) {
 // its lock at the file system.
 void Domains::divide(const PlacedAccess& job) {
   const Contribution& first = shares_[0];
-  const int ranks = static_cast<int>(shares_.size());
-  int wanted = first.aggregators;
-  if (wanted <= 0) {
-    const NodeLayout* const nodes = job.file->comm().hidden.nodes;
-    wanted = std::max(
-        {4, ranks / 16, nodes ? nodes->nodes() : 1, static_cast<int>(std::min<int64_t>(first.stripes, ranks))});
-  }
-  const int count = std::min(wanted, ranks);
+  const int count = aggregators_of(*job.file, shares_);
   part_ = (high_ - low_ + count - 1) / count;
   const int64_t unit = first.stripe > 0 ? first.stripe : kAligned;
   if (part_ > unit) {

@@ -11,6 +11,9 @@
 
 namespace tutti::mpi::file {
 
+// How many aggregators an access has: as the hints wish, or by ranks, nodes and stripes.
+int aggregators_of(const File& file, const std::vector<Contribution>& shares);
+
 class Domains {
  public:
   struct Piece {

@@ -7,6 +7,7 @@
 #include "contract/signature.hpp"
 #include "io/identity.hpp"
 #include "mpi/coll/collective_start.hpp"
+#include "mpi/file/domains.hpp"
 #include "mpi/file/two_phase.hpp"
 
 namespace tutti::mpi::file {
@@ -38,13 +39,26 @@ int64_t smallest_piece(const std::vector<Contribution>& shares) {
   return smallest;
 }
 
-bool in_two_phases(const std::vector<Contribution>& shares) {
+// Pieces so far from each other that exchanging the windows costs more than a call for each piece of any rank.
+bool scattered(const File& file, const std::vector<Contribution>& shares) {
+  int64_t low = std::numeric_limits<int64_t>::max(), high = 0, most = 0;
+  for (const Contribution& s : shares) {
+    if (s.bytes == 0) continue;
+    low = std::min(low, s.low);
+    high = std::max(high, s.high);
+    most = std::max(most, s.bytes / std::max<int64_t>(s.piece, 1));
+  }
+  return (high - low) / aggregators_of(file, shares) / std::max<int64_t>(shares[0].buffer_size, 1) >
+         most * shares[0].call;
+}
+
+bool in_two_phases(const File& file, const std::vector<Contribution>& shares) {
   const auto wanted = static_cast<Hints::CollectiveBuffering>(shares[0].buffering);
   if (shares.size() == 1 || wanted == Hints::CollectiveBuffering::never) return false;
   if (!std::ranges::all_of(shares, [](const Contribution& s) { return s.fit != 0; })) return false;
   if (std::ranges::all_of(shares, [](const Contribution& s) { return s.bytes == 0; })) return false;
   if (wanted == Hints::CollectiveBuffering::always) return true;
-  return smallest_piece(shares) < shares[0].large && interleave(shares);
+  return smallest_piece(shares) < shares[0].large && interleave(shares) && !scattered(file, shares);
 }
 
 // Pieces between other ranks' that are as well moved by whoever has them. Measured in pairs with 4
@@ -65,6 +79,12 @@ int64_t large_piece(const io::Identity& file, bool writes) {
       break;
   }
   return 64 << 10;
+}
+
+// An exchange between ranks that share memory takes some microseconds, which is what a call takes that finds the file in
+// memory; a file server answers after some hundred.
+int64_t exchanges_per_call(const io::Identity& file) {
+  return file.system == io::System::unknown || file.system == io::System::network ? 16 : 1;
 }
 
 Contribution share_of(const PlacedAccess& job) {
@@ -91,6 +111,7 @@ Contribution share_of(const PlacedAccess& job) {
     mine.stripe = file.hints.striping_unit > 0 ? file.hints.striping_unit : stripes.bytes;
     mine.stripes = file.hints.striping_factor > 0 ? file.hints.striping_factor : stripes.count;
     mine.large = large_piece(file.io->identity(), job.writes);
+    mine.call = exchanges_per_call(file.io->identity());
   }
   return mine;
 }
@@ -153,8 +174,8 @@ const coll::Call* Together::say_share() {
 const coll::Call* Together::decide() {
   const auto failed = std::ranges::find_if(shares_, [](const Contribution& s) { return s.failed != 0; });
   if (failed != shares_.end()) return tell(static_cast<int>(failed - shares_.begin()));
-  if (!in_two_phases(shares_)) return alone();
   File& file = *job.file;
+  if (!in_two_phases(file, shares_)) return alone();
   // All ranks have asked for the views at the same call, or none has.
   bool too_large;
   {

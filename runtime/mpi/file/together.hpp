@@ -26,6 +26,7 @@ struct Contribution {
   int64_t buffer_size;      // hints; those of rank 0 are taken
   int64_t stripe, stripes;  // of the file; rank 0's are taken
   int64_t large;            // bytes of a piece that whoever has it moves; rank 0's is taken
+  int64_t call;             // exchanges of windows that cost about as much as moving a piece; rank 0's is taken
   int32_t buffering, aggregators;
   int32_t fit;  // for two phases
   int32_t failed;
