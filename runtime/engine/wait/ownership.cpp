@@ -14,6 +14,10 @@
 namespace tutti::engine {
 namespace {
 
+// Why these orders do, on any processor. Whoever finds its number in serving_ has acquired there what all owners before have
+// released, each of which had acquired the one before it. A number is given once, since next_ changes by additions and
+// exchanges alone; try_acquire() takes the number that it has found, and fails if that was an old one. The test weak_orders
+// tries it. Only who sleeps may be overlooked:
 constexpr int kSpins = 100;
 constexpr int kYields = 50;
 // The owner stores its turn and then looks for waiters without a fence between the two, so that a

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Why acquire and release do, on any processor (the test weak_orders tries it). A slot's data and signature are plain memory,
+// written before the flag that releases them, and read behind the load of that flag that acquires them. They are written again
+// when their rank has acquired of each other one that it has left the round, be it from its desk or from its next flag, and that
+// is released behind the last look at the slot. Who sleeps is the doorbell's matter, by the fence that stands there.
 #include "transport/shared/lane.hpp"
 
 #include <algorithm>

@@ -15,6 +15,13 @@
 // A line costs what it takes to travel, so small records that follow each other share lines: where
 // the record before says so, the next one lies either behind it in the same line or at the start of
 // the next one, and the reader looks at both places.
+//
+// Why acquire and release do, on any processor. Each word has one writer. What a record says, and what was stored before it,
+// cleared words and markers among it, is there for whoever has read the record's first word: released here, acquired there.
+// So the reader, which looks behind a record only when it has read that one, never finds there what an earlier lap left. And the
+// writer writes where the reader was only when it has acquired a position that the reader released after its last look there,
+// be it `consumed` or one that came with a message the other way. A position that is old only leaves less room. The test
+// weak_orders tries it: the same code over memory in which a load may return each value that this allows. Hence Memory.
 #pragma once
 
 #include <algorithm>
@@ -54,11 +61,11 @@ struct RecordWord {
 
 inline constexpr uint64_t kToTheStart = ~uint64_t{0};
 
-class RingWriter {
+template <class Memory>
+class WriterOfRing {
  public:
-  RingWriter() = default;
-  RingWriter(RingMemory& memory, size_t size)
-      : memory_(&memory), capacity_(RingMemory::capacity(size)), known_(capacity_) {}
+  WriterOfRing() = default;
+  WriterOfRing(Memory& memory, size_t size) : memory_(&memory), capacity_(Memory::capacity(size)), known_(capacity_) {}
 
   Joint& joint() const { return memory_->joint; }
   uint32_t wishes() const { return memory_->wishes.load(std::memory_order_relaxed); }
@@ -227,7 +234,7 @@ class RingWriter {
     cleared_ = offset + kLine;
   }
 
-  RingMemory* memory_ = nullptr;
+  Memory* memory_ = nullptr;
   size_t capacity_ = 0;
   size_t offset_ = 0;            // of the next record; a line is left behind it, always
   size_t rest_ = 0;              // of the next one if it is small: in the last one's line; 0: none
@@ -240,11 +247,12 @@ class RingWriter {
   bool start_is_clear_ = false;  // the reader is past this lap's first record, its word is zero
 };
 
-class RingReader {
+template <class Memory>
+class ReaderOfRing {
  public:
-  RingReader() = default;
-  RingReader(RingMemory& memory, size_t size)
-      : memory_(&memory), capacity_(RingMemory::capacity(size)), tell_at_(capacity_ / 4) {}
+  ReaderOfRing() = default;
+  ReaderOfRing(Memory& memory, size_t size)
+      : memory_(&memory), capacity_(Memory::capacity(size)), tell_at_(capacity_ / 4) {}
 
   bool exists() const { return memory_ != nullptr; }
   Joint& joint() const { return memory_->joint; }
@@ -299,7 +307,7 @@ class RingReader {
     memory_->consumed.store(position(), std::memory_order_release);
   }
 
-  RingMemory* memory_ = nullptr;
+  Memory* memory_ = nullptr;
   size_t capacity_ = 0;
   size_t offset_ = 0;   // of the next record that begins a line
   size_t rest_ = 0;     // where the next one may lie as well; 0: nowhere
@@ -307,5 +315,8 @@ class RingReader {
   size_t tell_at_ = 0;  // the writer is told again when so much of this lap has been read
   uint64_t lap_ = 0;    // bytes before this one
 };
+
+using RingWriter = WriterOfRing<RingMemory>;
+using RingReader = ReaderOfRing<RingMemory>;
 
 }  // namespace tutti::transport
