@@ -124,6 +124,10 @@ Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_p
   if (ucx) ucx_ = add(std::move(ucx), true);
   if (ucx_ && !one_node) near_ = far_ = ucx_;
   if (!survives_) return;
+  if (shared_) {
+    members_->set_bell([by = shared_] { by->wake_own(); });
+    return;
+  }
   bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event event{.events = EPOLLIN, .data = {}};
   TUTTI_INVARIANT(bell_ >= 0 && ::epoll_ctl(list_.descriptor(), EPOLL_CTL_ADD, bell_, &event) == 0,
@@ -135,16 +139,14 @@ Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_p
 }
 
 Router::~Router() {
-  if (bell_ < 0) return;
-  members_->set_bell({});
-  ::close(bell_);
+  if (survives_) members_->set_bell({});
+  if (bell_ >= 0) ::close(bell_);
 }
 
 // Whoever reports a change rings behind it: either it is seen here, or the bell rings for one who sleeps by then.
 bool Router::arm_for_changes() {
-  if (bell_ < 0) return true;
   uint64_t rings = 0;
-  [[maybe_unused]] const ssize_t n = ::read(bell_, &rings, sizeof rings);
+  [[maybe_unused]] const ssize_t n = bell_ < 0 ? 0 : ::read(bell_, &rings, sizeof rings);
   return members_->changes() == changes_taken_;
 }
 
@@ -230,6 +232,7 @@ Error Router::end_of(int peer) const {
 void Router::lose(int peer) {
   Ucx* const other = by_word(list_.serving(peer));
   const bool is_own = !members_->is_foreign(peer);
+  has_lost_ = true;
   list_.set(peer, kGone);
   if (other) return other->lose(peer);
   if (!is_own) return;

@@ -86,9 +86,11 @@ class Router final : public Transport {
   void disarm() override TUTTI_ENGINE_OWNED { list_.disarm(); }
   bool flushed() override TUTTI_ENGINE_OWNED { return list_.flushed(); }
 
-  // What the engine drives: this, or the only transport in use, which saves each message a detour,
-  // unless it has to know who has failed.
-  Transport& direct() { return shared_ && list_.size() == 1 && !survives_ ? static_cast<Transport&>(*shared_) : *this; }
+  // What the engine drives: this, or the only transport in use, which saves each message a detour, until somebody has
+  // failed of whom that would know nothing.
+  Transport& direct() {
+    return shared_ && list_.size() == 1 && !has_lost_ ? static_cast<Transport&>(*shared_) : *this;
+  }
 
   // Which transport serves it is found out anew when it is needed next.
   void forget_way_to(int peer) { list_.forget(peer); }
@@ -118,7 +120,7 @@ class Router final : public Transport {
   // nothing.
   void add_foreign(int peer, Away away);
   // Somebody has been reported to have failed. What is sent to him from here on fails at once, and what is under way does
-  // now: not if he is a rank of the own job and that ends then.
+  // now: not if he is a rank of the own job and that ends then. direct() may have changed then.
   void take_changes() TUTTI_ENGINE_OWNED;
 
   // SharedMemory::parting(); without it nobody waits.
@@ -145,7 +147,10 @@ class Router final : public Transport {
 
   const int me_;
   const bool survives_;
-  int bell_ = -1;  // where ranks may fail: an eventfd, of which those who sleep hear that somebody has
+  // Where ranks may fail and no memory is shared, in which there is a doorbell: an eventfd, of which those who sleep hear
+  // that somebody has failed.
+  int bell_ = -1;
+  bool has_lost_ = false;
   const UcxOptions ucx_options_;
   const Ucx::AddressBook address_book_;  // of the own job
   members::Processes* const members_;

@@ -88,7 +88,8 @@ def usable_libraries(options, cores, folder):
                 fail(f"there is no library '{name}'; there are {', '.join(lib.name for lib in known)}")
         known = [library for library in known if library.name in wanted]
     usable = []
-    others = {os.path.join(HERE, name) for name in ("call_cost.c", "model.c", "survival.c")}  # programs of their own
+    # Programs of their own.
+    others = {os.path.join(HERE, name) for name in ("call_cost.c", "model.c", "survival.c", "survival_off.c")}
     sources = sorted(set(glob.glob(os.path.join(HERE, "*.c"))) - others)
     for library in known:
         problem = library.missing(folder) or library.compile(sources, folder)

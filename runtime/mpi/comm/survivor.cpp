@@ -116,7 +116,9 @@ bool Survivor::take_changes() {
   const std::vector<members::Change> changes = process_.processes->changes_since(read_);
   read_ += changes.size();
   if (changes.empty()) return false;
+  const bool directly = &process_.engine->transport() == &process_.transport->direct();
   process_.transport->take_changes();
+  if (directly) process_.engine->switch_transport(process_.transport->direct());
   bool any = hear_all();
   for (const members::Change& change : changes) {
     if (change.state != members::State::failed) continue;

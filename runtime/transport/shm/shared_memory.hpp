@@ -78,6 +78,8 @@ class SharedMemory : public Transport {
   // Removes the segment's name, which remains while it is incomplete.
   virtual void forget_name() const = 0;
 
+  // Of a thread that does not own the engine: whoever sleeps there looks at everything once more.
+  virtual void wake_own() = 0;
   // It has failed, which is told once: what it has sent whole is handed over, and the rest of what is under way to it and
   // from it has an error of this class now, or when it is fetched.
   virtual void lose(int process, int mpi_class) TUTTI_ENGINE_OWNED = 0;

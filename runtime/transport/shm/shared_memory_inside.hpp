@@ -41,6 +41,7 @@ class SharedMemoryTransport final : public SharedMemory {
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) override;
   std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const override;
 
+  void wake_own() override { Doorbell::ring_if_asleep(desk_); }
   void lose(int process, int mpi_class) override TUTTI_ENGINE_OWNED {
     Peer& peer = at(process);
     inbox_.drain_the_rest(peer);
