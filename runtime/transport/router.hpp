@@ -88,9 +88,7 @@ class Router final : public Transport {
 
   // What the engine drives: this, or the only transport in use, which saves each message a detour, until somebody has
   // failed of whom that would know nothing.
-  Transport& direct() {
-    return shared_ && list_.size() == 1 && !has_lost_ ? static_cast<Transport&>(*shared_) : *this;
-  }
+  Transport& direct() { return shared_ && list_.size() == 1 && !has_lost_ ? static_cast<Transport&>(*shared_) : *this; }
 
   // Which transport serves it is found out anew when it is needed next.
   void forget_way_to(int peer) { list_.forget(peer); }

@@ -231,8 +231,8 @@ static double call_of(int steps) {
   MPI_Comm neighbours;
   MPI_Request call;
   for (int i = 0; i < steps; ++i) itself[i] = 0;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, steps, itself, MPI_UNWEIGHTED, steps, itself, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &neighbours);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, steps, itself, MPI_UNWEIGHTED, steps, itself, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &neighbours);
   MPI_Neighbor_alltoall_init(from, 1, MPI_DOUBLE, to, 1, MPI_DOUBLE, neighbours, MPI_INFO_NULL, &call);
   for (int i = 0; i < kBatches; ++i) {
     const double start = MPI_Wtime();

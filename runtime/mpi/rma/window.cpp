@@ -309,6 +309,20 @@ Error share_if_possible(Window& window, Comm& comm, size_t alignment) {
   return {};
 }
 
+// Collective on `comm`: `missing` is how many bytes this rank did not get, or 0. A window that some rank has no memory
+// for is none for the others, who would wait for that rank in its first collective call.
+Error all_have_memory(Comm& comm, int64_t missing) {
+  std::vector<int64_t> all(static_cast<size_t>(comm.size()));
+  coll::Call exchange = allgather_bytes(&missing, all.data(), sizeof missing);
+  exchange.signature = contract::word_of(Function::Win_allocate);
+  if (Error e = run(comm, exchange)) return e;
+  if (missing) return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", missing);
+  const auto who = std::ranges::find_if(all, [](int64_t bytes) { return bytes != 0; });
+  if (who == all.end()) return {};
+  return failure(MPI_ERR_NO_MEM, "there is no memory for the {} bytes of rank {} (argument size)", *who,
+                 who - all.begin());
+}
+
 }  // namespace
 
 Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr, MPI_Win* win) {
@@ -321,14 +335,18 @@ Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, voi
   Window& window = **made;
   if (Error e = share_if_possible(window, comm, alignment_of(info))) return e;
   void* memory = window.node ? window.node->mine() : nullptr;
+  int64_t missing = 0;
   if (!window.node) {
-    const auto bytes = static_cast<size_t>(std::max<MPI_Aint>(size, 1));
-    if (posix_memalign(&memory, alignment_of(info), bytes) != 0)
-      return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", size);
-    window.allocated.reset(memory);
-  } else {
-    go_direct(window);
+    const MPI_Aint bytes = std::max<MPI_Aint>(size, 1);
+    if (posix_memalign(&memory, alignment_of(info), static_cast<size_t>(bytes)) == 0)
+      window.allocated.reset(memory);
+    else
+      missing = bytes;
   }
+  // Where all ranks share memory, all have it.
+  if (!window.node || window.node->ranks.size() < static_cast<size_t>(comm.size()))
+    if (Error e = all_have_memory(comm, missing)) return e;
+  if (window.node) go_direct(window);
   *win = open_window(window, memory);
   *static_cast<void**>(baseptr) = memory;
   return {};

@@ -224,6 +224,22 @@ void arguments(int me, int size) {
   REFUSED(MPI_Win_detach(win, &one), MPI_ERR_RMA_FLAVOR, "MPI_Win_create_dynamic");
 }
 
+// One rank has no memory for its part: no rank gets a window, and all go on.
+void no_memory(int rank, int size) {
+  MPI_Info apart;
+  OK(MPI_Info_create(&apart));
+  OK(MPI_Info_set(apart, "mpi_minimum_memory_alignment", "65536"));  // which memory of the node's does not have
+  const MPI_Aint bytes = rank == size - 1 ? MPI_Aint{1} << 60 : 64;
+  const char* const said = rank == size - 1 ? "there is no memory for 1152921504606846976 bytes" : "bytes of rank";
+  void* base;
+  MPI_Win made;
+  for (MPI_Info info : {MPI_INFO_NULL, apart})
+    REFUSED(MPI_Win_allocate(bytes, 1, info, MPI_COMM_WORLD, &base, &made), MPI_ERR_NO_MEM, said);
+  OK(MPI_Win_allocate(64, 1, apart, MPI_COMM_WORLD, &base, &made));
+  OK(MPI_Win_free(&made));
+  OK(MPI_Info_free(&apart));
+}
+
 // The group of a window on fewer processes; a process outside of it.
 void foreign_group(int size) {
   if (size < 2) return;
@@ -304,6 +320,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 10; ++i) CHECK_EQ(memory[i], 0);
   OK(MPI_Win_free(&win));
   refused_behind_a_fence(mpi.rank());
+  no_memory(mpi.rank(), mpi.size());
   foreign_group(mpi.size());
   attached(mpi.rank(), mpi.size());
 }
