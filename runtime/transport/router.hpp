@@ -96,6 +96,10 @@ class Router final : public Transport {
   // What a communicator's ranks on this node share for their collectives; nullptr: nothing, on all of
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) TUTTI_ENGINE_OWNED;
+  // Memory in which the ranks of one agree that has such an area, all of whose ranks are here (node_areas.hpp).
+  std::byte* ballot_memory(const AreaKey& key, size_t bytes) {
+    return shared_ ? shared_->ballot_memory(key, bytes) : nullptr;
+  }
   // A communicator of a job that goes on is gone for which this process has never asked that. Any thread.
   void decline_area(const AreaKey& key) {
     if (shared_) shared_->decline_area(key);

@@ -16,6 +16,7 @@
 #include "functions.hpp"
 #include "members/processes.hpp"
 #include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/area_key.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/comm/survivor.hpp"
 #include "mpi/object/current.hpp"
@@ -38,15 +39,6 @@ exec::Stress stress_of(const StressMode& mode) {
 bool may_share(const engine::Channel& channel) {
   return (channel.context & ~uint64_t{1}) != engine::kNoContext && !engine::spans_jobs(channel.context) &&
          !channel.sides;
-}
-
-transport::AreaKey area_key(const engine::Channel& channel) {
-  const uint64_t id = channel.context & ~uint64_t{1};
-  return {.context = id,
-          .owner = engine::ContextPool::owner_of(id),
-          .slot = engine::ContextPool::slot_of(id),
-          .generation = engine::ContextPool::generation_of(id),
-          .generations = 1u << engine::ContextPool::kGenerationBits};
 }
 
 ProcessList union_of(const Group& first, const Group& second) {

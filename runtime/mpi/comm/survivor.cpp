@@ -32,8 +32,8 @@ constexpr uint64_t kOfGreetings = uint64_t{1} << 62;
 // Header::tag of what survivors tell each other; Header::ticket is the users' context.
 enum Word : int32_t { kRevocation, kAgreement, kEnd, kFailure };
 
-// Among the serials of collectives, to whoever asks what a call waits for; and those of the ends among those of agreements.
-constexpr uint32_t kAgreements = uint32_t{1} << 31, kEnds = uint32_t{1} << 30;
+// The serials of ends among those of agreements.
+constexpr uint32_t kEnds = uint32_t{1} << 30;
 
 uint64_t users(uint64_t context) {
   return context & ~uint64_t{1};
@@ -54,8 +54,10 @@ Survivor::Survivor(Process& process, const Hooks& hooks)
 
 Survivor::~Survivor() {
   const engine::Engine::Guard own(*process_.engine);
-  for (auto& [context, talks] : talks_)
+  for (auto& [context, talks] : talks_) {
     for (auto& [serial, round] : talks.rounds) end(*round);
+    if (talks.box) talks.box->forget_calls();
+  }
   process_.engine->remove_poller(*this);
   process_.engine->set_survival_handler(nullptr);
   process_.engine->set_judge(nullptr);
@@ -104,11 +106,15 @@ std::unordered_map<uint64_t, Survivor::Members>::const_iterator Survivor::find(u
 
 bool Survivor::poll() {
   const bool owes = owes_words_.load(std::memory_order_relaxed);
-  if (heard_.empty() && process_.processes->changes() == read_ && !owes) [[likely]]
-    return false;
-  if (owes) tell_revocations();
-  const bool any = hear_all();
-  return take_changes() || any;
+  bool any = false;
+  if (!heard_.empty() || process_.processes->changes() != read_ || owes) [[unlikely]] {
+    if (owes) tell_revocations();
+    any = hear_all();
+    any |= take_changes();
+  }
+  if (awaiting_.empty()) [[likely]]
+    return any;
+  return look_for_ballots() || any;
 }
 
 // What one who has failed had sent before is heard first: who has contributed to an agreement is no more left out.
@@ -184,6 +190,10 @@ void Survivor::lose(int process) {
       serials.push_back(serial);
     }
     for (const uint32_t serial : serials) go_on(context, talks, serial);
+    if (talks.box) {
+      talks.box->fail(talks.members.rank_of(process));
+      look_into_box(talks);
+    }
   }
   engine.note_event();
 }
@@ -482,9 +492,53 @@ uint32_t Survivor::settled(const Talks& talks) {
   return talks.next;
 }
 
-life::Actor Survivor::agree(const Comm& comm, survival::Contribution mine, Then then) {
-  const uint32_t serial = talks_of(comm.context(), &comm).next++;
-  return begin(comm, serial, std::move(mine), std::move(then));
+life::Actor Survivor::agree(Comm& comm, survival::Contribution mine, Then then) {
+  Talks& talks = talks_of(comm.context(), &comm);
+  const uint32_t serial = talks.next++;
+  BallotBox* const box = box_of(comm, talks);
+  if (!box) return begin(comm, serial, std::move(mine), std::move(then));
+  box->call(serial, std::move(mine), std::move(then));
+  TUTTI_FAULT_POINT("agreement.contributed");
+  if (!std::exchange(talks.is_awaiting, true)) awaiting_.push_back(&talks);
+  look_into_box(talks);
+  return {process_.engine->process(), comm.context(), serial};
+}
+
+BallotBox* Survivor::box_of(Comm& comm, Talks& talks) {
+  if (std::exchange(talks.knows_how, true)) return talks.box.get();
+  talks.box = BallotBox::open(comm);
+  if (!talks.box) return nullptr;
+  const Lock lock(mutex_);
+  for (const int process : lost_)
+    if (const int rank = talks.members.rank_of(process); rank >= 0) talks.box->fail(rank);
+  return talks.box.get();
+}
+
+// What hears of a decision may call others.
+bool Survivor::look_into_box(Talks& talks) {
+  bool any = false;
+  while (const std::optional<BallotBox::Outcome> outcome = talks.box->look()) {
+    TUTTI_FAULT_POINT("agreement.decided");
+    is_decided(talks.members, outcome->decision, outcome->then);
+    any = true;
+  }
+  return any;
+}
+
+bool Survivor::look_for_ballots() {
+  bool any = false;
+  for (size_t i = 0; i < awaiting_.size();) {
+    Talks& talks = *awaiting_[i];
+    any |= look_into_box(talks);
+    if (i >= awaiting_.size() || awaiting_[i] != &talks) continue;  // a look within it has taken some out
+    if (!talks.box->is_empty()) {
+      ++i;
+      continue;
+    }
+    talks.is_awaiting = false;
+    awaiting_.erase(awaiting_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return any;
 }
 
 life::Actor Survivor::agree_to_end(const Comm& comm, Then then) {
@@ -507,6 +561,7 @@ life::Actor Survivor::begin(const Comm& comm, uint32_t serial, survival::Contrib
 void Survivor::add_needs(const life::Actor& name, life::Condition& needs) const {
   const auto talks = talks_.find(name.context);
   if (talks == talks_.end()) return;
+  if (talks->second.box && !(name.serial & kEnds)) return talks->second.box->add_needs(needs);
   const auto round = talks->second.rounds.find(name.serial);
   if (round != talks->second.rounds.end()) round->second->add_needs(needs);
 }
@@ -569,12 +624,16 @@ void Survivor::go_on(uint64_t context, Talks& talks, uint32_t serial) {
   end(round);
   talks.forgotten = std::max(talks.forgotten, std::min(decision.settled, serial));
   talks.rounds.erase(talks.rounds.begin(), talks.rounds.lower_bound(talks.forgotten));
+  is_decided(talks.members, decision, then);
+}
+
+// Of some failures this rank may hear so first.
+void Survivor::is_decided(const ProcessList& members, const survival::Decision& decision, const Then& then) {
   process_.engine->note_event();
-  // Of some failures this rank may hear so first.
-  for (int rank = 0; rank < talks.shape.size; ++rank)
+  for (int rank = 0; rank < members.size(); ++rank)
     if (decision.failed.has(rank))
-      process_.processes->report(talks.members[rank], members::State::failed, "has failed, as others have agreed");
-  take_changes();
+      process_.processes->report(members[rank], members::State::failed, "has failed, as others have agreed");
+  if (process_.processes->changes() != read_) take_changes();
   then(decision);
 }
 

@@ -26,6 +26,7 @@
 #include "engine/wait/poller.hpp"
 #include "life/blocked.hpp"
 #include "life/condition.hpp"
+#include "mpi/comm/ballot_box.hpp"
 #include "mpi/comm/comm.hpp"
 #include "survival/agreement.hpp"
 #include "survival/revocations.hpp"
@@ -77,17 +78,20 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   // Why a probe for messages of this rank, or of any, fails of which none is there.
   Error refusal_of_probe(const Comm& comm, int source) const;
 
-  // ---- agreements (survival/agreement.hpp)
+  // ---- agreements: in memory that all ranks share (mpi/comm/ballot_box.hpp), or by messages (survival/agreement.hpp)
 
   // What this rank knows of the members, beside which it contributes a flag and a word.
   survival::Contribution contribution(const Comm& comm) TUTTI_ENGINE_OWNED;
   // The communicator's next one: all who live call it, in one order. `then` hears of the decision, perhaps at once.
-  using Then = std::function<void(const survival::Decision&)>;
-  life::Actor agree(const Comm& comm, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
+  using Then = BallotBox::Then;
+  life::Actor agree(Comm& comm, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
   // That nothing is called on the communicator any more, and nobody waits for its members; it meets no other agreement.
   life::Actor agree_to_end(const Comm& comm, Then then) TUTTI_ENGINE_OWNED;
   // Whose action an agreement needs that goes by this name, which either function has given.
   void add_needs(const life::Actor& name, life::Condition& needs) const TUTTI_ENGINE_OWNED;
+  // Looks for what agreements in memory wait for, which poll() does, too. True: there was something.
+  bool look_for_ballots() TUTTI_ENGINE_OWNED;
+  bool awaits_ballots() const TUTTI_ENGINE_OWNED { return !awaiting_.empty(); }
 
  private:
   struct Members {
@@ -114,6 +118,9 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
     uint32_t forgotten = 0;  // those before it: all who live have heard their decisions
     std::map<uint32_t, std::unique_ptr<Round>> rounds;
     std::vector<std::pair<transport::Header, std::string>> early;
+    bool knows_how = false;          // whether there is a box has been found out
+    std::unique_ptr<BallotBox> box;  // nullptr: by messages
+    bool is_awaiting = false;        // it is in awaiting_
   };
 
   bool poll() override TUTTI_ENGINE_OWNED;
@@ -137,6 +144,9 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   void take_revocation(uint64_t context, int by) TUTTI_ENGINE_OWNED;
   void tell_revocations() TUTTI_ENGINE_OWNED;
   Talks& talks_of(uint64_t context, const Comm* comm) TUTTI_ENGINE_OWNED;
+  BallotBox* box_of(Comm& comm, Talks& talks) TUTTI_ENGINE_OWNED;
+  bool look_into_box(Talks& talks) TUTTI_ENGINE_OWNED;
+  void is_decided(const ProcessList& members, const survival::Decision& decision, const Then& then) TUTTI_ENGINE_OWNED;
   life::Actor begin(const Comm& comm, uint32_t serial, survival::Contribution mine, Then then) TUTTI_ENGINE_OWNED;
   Round& round_of(uint64_t context, Talks& talks, uint32_t serial);
   void receive(Talks& talks, const transport::Header& header, std::string_view text) TUTTI_ENGINE_OWNED;
@@ -159,6 +169,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   std::vector<int> lost_ TUTTI_GUARDED_BY(mutex_);                          // all that have failed, in that order
   survival::Revocations revocations_ TUTTI_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Talks> talks_ TUTTI_OWNERS;
+  std::vector<Talks*> awaiting_ TUTTI_OWNERS;  // those whose boxes have calls, and perhaps some that have none any more
 };
 
 // nullptr: the failure of a rank ends the job.

@@ -125,9 +125,20 @@ MPI_Request start_agreeing(Comm& comm, survival::Contribution mine, Agreeing::Th
 
 Error agree(Comm& comm, survival::Contribution mine, Agreeing::Then then) TUTTI_ENGINE_OWNED {
   const auto made = Ref<Agreeing>::adopt(new Agreeing(comm, std::move(then)));
+  engine::Engine& engine = comm.engine();
+  Survivor& agrees = *survivor(comm);
   made->start(std::move(mine));
-  comm.engine().wait_until([&] { return made->is_complete(); },
-                           [&](life::Condition& needs) TUTTI_ENGINE_OWNED { made->add_open_needs(needs); });
+  // What is to be found in memory comes soon, as a flag of a collective does.
+  const auto look = [&](int looks) TUTTI_ENGINE_OWNED {
+    for (; looks > 0 && !made->is_complete(); --looks) agrees.look_for_ballots();
+    return made->is_complete() ? engine::Seen::all : engine::Seen::nothing;
+  };
+  if (made->is_complete() || (agrees.awaits_ballots() && engine.look_out(look, true))) {
+    engine.over_at_once();
+    return made->error();
+  }
+  engine.wait_until([&] { return made->is_complete(); },
+                    [&](life::Condition& needs) TUTTI_ENGINE_OWNED { made->add_open_needs(needs); });
   return made->error();
 }
 

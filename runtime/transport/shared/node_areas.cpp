@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "base/fault_point.hpp"
@@ -18,7 +19,8 @@ using cpu::kLine;
 
 constexpr size_t kSmallBytes = size_t{1} << 20;  // of an area; the rest is the large lane's
 constexpr size_t kLargeBytes = size_t{8} << 20;
-constexpr uint32_t kSlots = 255;  // of an owner's contexts; those with later slots have no area
+constexpr size_t kBallots = kSmallBytes + kLargeBytes;  // where they begin; the rest is theirs
+constexpr uint32_t kSlots = 255;                        // of an owner's contexts; those with later slots have no area
 
 enum class Large : uint32_t { undecided, there, refused };
 
@@ -35,9 +37,10 @@ struct Entry {
   uint32_t released;  // ranks that have let go
   bool settled;       // one has said what its history is
   uint64_t history;
-  Large large;
-  uint32_t small_taken, large_taken;  // the memory that it has, also for its next owner: bytes
-  bool small_used, large_used;        // and whether anything has been written there
+  Large large, ballots;
+  // The memory that it has, also for its next owner: bytes; and whether anything has been written there.
+  uint32_t small_taken, large_taken, ballots_taken;
+  bool small_used, large_used, ballots_used;
 };
 struct Table {
   std::atomic<uint32_t> lock;
@@ -211,7 +214,7 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, const std::ve
     entry.ranks = static_cast<uint32_t>(ranks);
     entry.released = 0;
     entry.settled = false;
-    entry.large = Large::undecided;
+    entry.large = entry.ballots = Large::undecided;
     entry.holders = {};
     for (const int member : members)
       if (member < kMostThatFail) entry.holders[static_cast<size_t>(member) / 64] |= uint64_t{1} << member % 64;
@@ -222,6 +225,21 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, const std::ve
     return i;
   }
   return -1;
+}
+
+bool take_for_ballots(NodeSegment& segment, Table& table, int index, size_t bytes) {
+  Entry& entry = table.entries[index];
+  if (bytes > NodeSegment::kAreaBytes - kBallots) return false;
+  if (bytes > entry.ballots_taken) {
+    if (Error e = segment.take_area_memory(index, kBallots, bytes)) {
+      tell(table, e);
+      return false;
+    }
+    entry.ballots_taken = static_cast<uint32_t>(bytes);
+  }
+  if (entry.ballots_used) std::memset(segment.area(index) + kBallots, 0, bytes);
+  entry.ballots_used = true;
+  return true;
 }
 
 // `each`: bytes of one rank.
@@ -270,6 +288,19 @@ std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, con
   const int index = decide(*segment, table_of(*segment), key, members);
   if (index < 0) return nullptr;
   return std::make_unique<NodeArea>(segment, index, members, rank, read_peers);
+}
+
+std::byte* ballot_memory(NodeSegment& segment, const AreaKey& key, size_t bytes) {
+  Table& table = table_of(segment);
+  const Locked lock(segment, table);
+  for (int i = 0; i < NodeSegment::kAreas; ++i) {
+    Entry& entry = table.entries[i];
+    if (entry.context != key.context) continue;
+    if (entry.ballots == Large::undecided)
+      entry.ballots = take_for_ballots(segment, table, i, bytes) ? Large::there : Large::refused;
+    return entry.ballots == Large::there ? segment.area(i) + kBallots : nullptr;
+  }
+  return nullptr;
 }
 
 void decline_area(NodeSegment& segment, const AreaKey& key) {

@@ -6,6 +6,7 @@
 // its communicator have let go of it, or have failed.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct AreaKey {
 // Area::read_rate() may be other than 0, as far as this rank is concerned.
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
                                 const std::vector<int>& members, int rank, bool read_peers);
+// Memory beside the lanes of a communicator's area, so many bytes and at most 1 MiB, zero-filled at first, for what those of a
+// job agree in that goes on without ranks that fail; nullptr: there is none, for all of its ranks. Only for one that has
+// the area, and for as long.
+std::byte* ballot_memory(NodeSegment& segment, const AreaKey& key, size_t bytes);
 // A rank has let go of a communicator of which it has never asked for the area, as where a member of it has failed before
 // that. Nobody else gets one then who has not got it yet, and nobody waits for this rank to leave it.
 void decline_area(NodeSegment& segment, const AreaKey& key);

@@ -21,6 +21,7 @@
 // awake.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -85,6 +86,8 @@ class SharedMemory : public Transport {
   virtual void lose(int process, int mpi_class) TUTTI_ENGINE_OWNED = 0;
   // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
   virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) = 0;
+  // Of one that has an area here (node_areas.hpp).
+  virtual std::byte* ballot_memory(const AreaKey& key, size_t bytes) = 0;
   // This process has the communicator no more, and has not asked for its area, since members have failed.
   virtual void decline_area(const AreaKey& key) = 0;
   // Wakes these, by their places, where they wait for words in other memory that they share (word_bells.hpp).

@@ -37,6 +37,9 @@ class SharedMemoryTransport final : public SharedMemory {
   std::function<void()> parting() const override {
     return [segment = segment_] { segment->part(); };
   }
+  std::byte* ballot_memory(const AreaKey& key, size_t bytes) override {
+    return transport::ballot_memory(*segment_, key, bytes);
+  }
   void decline_area(const AreaKey& key) override;
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) override;
   std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const override;
