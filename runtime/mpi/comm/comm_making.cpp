@@ -14,6 +14,7 @@
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "functions.hpp"
+#include "members/processes.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
@@ -22,6 +23,7 @@
 #include "mpi/object/current.hpp"
 #include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -74,6 +76,32 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
   return made;
 }
 
+namespace {
+
+// Of those who tell each other something, one has an error, and says so by saying less: nothing of a failure, a letter of a
+// revocation.
+constexpr char kRevoked = 'r';
+
+// One of them has failed, as another one has found: from here on this rank knows, too, which one, and a program that asks for
+// that is told. The news come to everybody.
+void await_news_of(engine::Engine& engine, const ProcessList& processes) TUTTI_ENGINE_OWNED {
+  const members::Processes& known = *process().processes;
+  engine.wait_until([&] { return std::ranges::any_of(processes, [&](int each) { return known.has_failed(each); }); });
+}
+
+// What a receive has ended with, or what it has been told.
+int error_of_word(engine::Engine& engine, const engine::Outcome& outcome, size_t expected,
+                  const ProcessList& processes) TUTTI_ENGINE_OWNED {
+  if (outcome.mpi_class != MPI_SUCCESS) return outcome.mpi_class;
+  const auto sent = static_cast<size_t>(outcome.sent_bytes);
+  if (sent == expected || sent > sizeof kRevoked) return MPI_SUCCESS;
+  if (sent == sizeof kRevoked) return MPIX_ERR_REVOKED;
+  await_news_of(engine, processes);
+  return MPIX_ERR_PROC_FAILED;
+}
+
+}  // namespace
+
 Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
                  int rank, void* data, size_t bytes) {
   const Engine::Guard own(engine);
@@ -98,10 +126,9 @@ Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList&
                         if (receive.posted) needs.process(processes[before]);
                       });
     TUTTI_FAULT_POINT("context.heard");
-    failed = receive.outcome.mpi_class;
-    // Whoever has heard nothing itself says nothing.
-    if (failed == MPI_SUCCESS && receive.outcome.sent_bytes == 0 && bytes > 0) failed = MPIX_ERR_PROC_FAILED;
-    if (failed == MPIX_ERR_PROC_FAILED || failed == MPIX_ERR_REVOKED) payload.count = 0;
+    failed = error_of_word(engine, receive.outcome, bytes, processes);
+    if (failed == MPIX_ERR_PROC_FAILED) payload.count = 0;
+    if (failed == MPIX_ERR_REVOKED) payload = {const_cast<char*>(&kRevoked), sizeof kRevoked, &Layout::bytes()};
   }
   std::array<engine::SendOperation, 31> sends;
   size_t told = 0;

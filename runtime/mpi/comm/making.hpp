@@ -34,7 +34,7 @@ MPI_Comm hand_out(Comm& made);
 // The first of `processes`, which are those of a new communicator, tells the others `bytes` bytes at `data`, each
 // those that follow it in a binomial tree; nobody else takes part. `match` is of these messages alone but for the
 // source, which is what stands for the sender in `sources`. `rank`: mine among them.
-// An error if who tells this rank has failed, or has not heard it either: then it tells the others nothing.
+// An error if who tells this rank has failed, of which it knows then, or has an error, which it tells in place of it all.
 Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
                  int rank, void* data, size_t bytes);
 
