@@ -170,7 +170,9 @@ Error cancel(MPI_Request* handle) {
   const engine::Engine::Guard own(engine_of_process());
   // One that is not complete stays alive while the engine is owned. Another thread may complete this one
   // at any time, and may: then there is nothing left to cancel.
-  if (current.concurrent_calls && live->is_complete() && live->kind != Request::Kind::collective) return {};
+  if (current.concurrent_calls && live->is_complete() && !live->is_interrupted() &&
+      live->kind != Request::Kind::collective)
+    return {};
   if (live->kind == Request::Kind::collective || live->kind == Request::Kind::one_sided ||
       live->kind == Request::Kind::file)
     error_object() = Ref<HasErrhandler>(&live->raises_on());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs random_kills with as many seeds as asked for, on 2 to 8 ranks, with ranks killed in the first .06 to 1 s, in
+"""Runs random_kills, or workers, with as many seeds as asked for, on 2 to 8 ranks, with ranks killed in the first .06 to 1 s, in
 every other job with ranks stopped for some milliseconds meanwhile: each job ends, and well, in a time that no call
 that hangs would keep.
 usage: many_kills.py MPIRUN PROGRAM FIRST-SEED COUNT [OPTION OF MPIRUN…]"""

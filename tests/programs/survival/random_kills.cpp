@@ -25,7 +25,30 @@ bool dies(int who) {
          check::mix(seed, 1, static_cast<unsigned>(who)) % 3 != 0;
 }
 
-bool (*const kOperations[])(MPI_Comm, int) = {allreduce, bcast, ring, nonblocking, communicators, everybody};
+// Two halves are connected, agree, and become one again.
+bool merged(MPI_Comm comm, int length) {
+  const int mine = rank_in(comm), members = size_of(comm), upper = members / 2, is_upper = mine >= upper;
+  if (members < 2) return true;
+  MPI_Comm made[3] = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
+  auto& [half, between, whole] = made;
+  bool well = good(MPI_Comm_split(comm, is_upper, mine, &half), "split");
+  well = agreed(comm, well);
+  if (well) {
+    OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
+    well = agreed(comm, good(MPI_Intercomm_create(half, 0, comm, is_upper ? 0 : upper, 9, &between), "connecting"));
+  }
+  if (well) {
+    int flag = is_upper ? 6 : 3;
+    if (good(MPIX_Comm_agree(between, &flag), "agree between two groups")) CHECK_EQ(flag, is_upper ? 3 : 6);
+    well = agreed(comm, good(MPI_Intercomm_merge(between, is_upper, &whole), "merge"));
+  }
+  well = well && allreduce(whole, length);
+  for (MPI_Comm& each : made)
+    if (each != MPI_COMM_NULL) OK(MPI_Comm_free(&each));
+  return well;
+}
+
+bool (*const kOperations[])(MPI_Comm, int) = {allreduce, bcast, ring, nonblocking, communicators, everybody, merged};
 constexpr int kLengths[] = {1, 100, 5000, 100'000, 1'000'000};
 
 // Stops all other ranks but its own, in which alone it does anything, and lets them go on when it is destroyed.
