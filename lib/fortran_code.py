@@ -224,7 +224,7 @@ def descriptors_form(p, own):
         "ierror", *lengths]
     buffers = [a for a in p.arguments if a.kind == "BUFFER"]
     rare = " | ".join([f"may_be_copy({a.name})" for a in buffers if a.asynchronous and a.direction == "in"] +
-                      [f"!is_plain({a.name})" for a in buffers] + ["is_judged()"])
+                      [f"(!is_plain({a.name}))" for a in buffers] + ["is_judged()"])
     plain = body_of(p, codes)
     assert plain[0] == "  ENTER();"
     c_name = p.name.removeprefix("MPI_")
