@@ -123,7 +123,7 @@ int print_limits() {
   fmt::print("cgroup, processes:      {}\n",
              processes ? fmt::format("{} of {}", processes->used, processes->most) : "no limit");
   struct Limit {
-    __rlimit_resource_t which;
+    decltype(RLIMIT_CPU) which;
     const char *name, *option;
   };
   constexpr Limit limits[] = {{RLIMIT_NOFILE, "open files", "-n"},       {RLIMIT_NPROC, "processes", "-u"},

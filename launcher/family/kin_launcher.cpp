@@ -58,7 +58,7 @@ Result<KinLauncher> start_kin_launcher(const std::vector<std::string>& arguments
   ::posix_spawn_file_actions_addopen(&how.files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&how.files, kin_end, kKinFd);
   ::posix_spawn_file_actions_adddup2(&how.files, words_end, kWordsFd);
-  ::posix_spawn_file_actions_addclosefrom_np(&how.files, kWordsFd + 1);
+  how.close_from(kWordsFd + 1);
   // A session of its own: what a terminal sends is for the first launcher, which ends the others.
   sigset_t none, all;
   ::sigemptyset(&none);

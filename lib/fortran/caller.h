@@ -12,9 +12,15 @@ struct caller {
   const void **place, *outer; /* outer: a procedure may run in a callback of another one */
 };
 
+#ifdef __GLIBC__
+#define FOUND_AT_ONCE __attribute__((tls_model("initial-exec")))
+#else /* others load no such library into a process that runs already */
+#define FOUND_AT_ONCE
+#endif
+
 static inline struct caller caller_enter(const void* address) {
   static _Thread_local const void* nowhere;
-  static _Thread_local __attribute__((tls_model("initial-exec"))) const void** place;
+  static _Thread_local FOUND_AT_ONCE const void** place;
   if (UNLIKELY(!place)) place = tutti_caller ? tutti_caller() : &nowhere;
   const struct caller c = {place, *place};
   *place = address;

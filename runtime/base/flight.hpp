@@ -167,7 +167,12 @@ namespace inside {
 extern Thread unasked, nobody;
 extern CallRecord nowhere;  // what is noted of calls that are not recorded: never read
 // Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
+// Where the C library loads none such into a process that runs already (CMakeLists.txt), it costs that.
+#ifdef __GLIBC__
 extern constinit thread_local Thread* thread __attribute__((tls_model("initial-exec")));
+#else
+extern constinit thread_local Thread* thread;
+#endif
 extern std::atomic<Record*> record;  // of this process; calls of other threads may find it when it is made
 Thread* attach(uint16_t function = 0, const void* caller = nullptr);
 // Calls must come one after the other, of whatever threads. Written once, before several can call.

@@ -46,8 +46,7 @@ int class_of(int error) {
 }
 
 Error failure_of(const std::string& file, const std::string& doing, int error) {
-  char text[128];
-  return failure(class_of(error), "{}: {}: {}", file, doing, strerror_r(error, text, sizeof text));
+  return failure(class_of(error), "{}: {}: {}", file, doing, std::strerror(error));
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -71,10 +72,20 @@ struct Regions {
   int depth = 0;
   uint8_t of[32] = {};
 };
-thread_local CallNow call_now;
-thread_local Regions regions;
-thread_local Asking asking;
-thread_local uint64_t at_file_ticks;  // since the latest collective of this thread began
+struct OfThread {
+  CallNow call;
+  Regions regions;
+  Asking asking;
+  uint64_t at_file_ticks = 0;  // since the latest collective of this thread began
+};
+// Made when it is first asked for, which threads of jobs without a profile never do: what stands in the library's own
+// thread-locals has to find room in any program that loads it (docs/design.md, "Thread-locals").
+OfThread& mine_of_thread() {
+  static thread_local std::unique_ptr<OfThread> mine;
+  if (!mine) [[unlikely]]
+    mine = std::make_unique<OfThread>();
+  return *mine;
+}
 
 // By the engine's owner; another thread may begin again meanwhile, and drop some of it.
 void count(Size (&sizes)[kSizes], int64_t bytes) {
@@ -150,7 +161,7 @@ std::atomic<Profiler*> profiler{nullptr};
 CallNow* Profiler::now_in_call() {
   const flight::CallRecord* const call = flight::now();
   if (!call) return nullptr;
-  CallNow& now = call_now;
+  CallNow& now = mine_of_thread().call;
   if (now.number != call->number) {
     now.number = call->number;
     now.from = call->stamp;
@@ -221,7 +232,7 @@ void Profiler::asked_for(int32_t process, uint64_t ticks) {
   if (!thread || thread->looks == 0 || !counts_.load(std::memory_order_relaxed)) return;
   const auto passed = static_cast<double>(flight::nanoseconds() - page_.begun_nanoseconds);
   const double each = passed > 0 ? static_cast<double>(ticks - page_.begun) / passed : 1;
-  const uint64_t asked = asking.until(*thread, ticks, static_cast<uint64_t>(kCloseNanoseconds * each));
+  const uint64_t asked = mine_of_thread().asking.until(*thread, ticks, static_cast<uint64_t>(kCloseNanoseconds * each));
   if (asked == 0) return;
   flight::CallRecord run;
   run.caller = thread->looks_caller;
@@ -296,7 +307,7 @@ void Profiler::thin_out() {
 void Profiler::begin_collective(const Event& event, uint64_t now) {
   overlap_.begins();
   if (CallNow* const call = now_in_call()) call->in_collective = true;
-  const uint64_t at_file = std::exchange(at_file_ticks, 0);
+  const uint64_t at_file = std::exchange(mine_of_thread().at_file_ticks, 0);
   if (event.serial % page_.every != 0 || event.process < 0) return;
   const Lock lock(mutex_);
   Collective* const made = find(event, true);
@@ -326,7 +337,7 @@ void Profiler::end_collective(const Event& event, uint64_t now) {
 // ---- calls
 
 uint32_t Profiler::site_of(const flight::CallRecord& call) {
-  const Regions& mine = regions;
+  const Regions& mine = mine_of_thread().regions;
   const uint8_t region =
       mine.depth > 0 ? mine.of[std::min<size_t>(static_cast<size_t>(mine.depth), std::size(mine.of)) - 1] : 0;
   return site_at(page_, call.caller, call.function, region);
@@ -347,7 +358,7 @@ void Profiler::over(const flight::CallRecord& call, uint64_t now) {
   if (kind == Kind::file && (call.marks & flight::kData) && call.count > 0 && job_.bytes_of_type)
     site.bytes += static_cast<uint64_t>(call.count * job_.bytes_of_type(call.type));
   overlap_.call(call.stamp, now, page_.overlapped, page_.exposed);
-  CallNow& mine = call_now;
+  CallNow& mine = mine_of_thread().call;
   const bool has_events = mine.number == call.number;
   Span span{.begun = call.stamp, .over = std::max(now, call.stamp), .site = static_cast<uint16_t>(at)};
   if (has_events) {
@@ -370,7 +381,7 @@ void Profiler::over(const flight::CallRecord& call, uint64_t now) {
 
 // Any thread: those of the pool are in no call.
 void Profiler::at_file(const flight::FileCall& call, int64_t unit, uint64_t ticks) {
-  at_file_ticks += ticks;
+  mine_of_thread().at_file_ticks += ticks;
   if (call.does == flight::FileDoes::nothing || !counts_.load(std::memory_order_relaxed)) return;
   const bool reads = call.does == flight::FileDoes::reads, writes = call.does == flight::FileDoes::writes;
   FileUse use{.pieces = 1, .ticks = ticks};
@@ -392,7 +403,7 @@ void Profiler::wait_for_others(Site& site, Kind kind, Span& span, bool lasted) {
   const Wait why = kind == Kind::lock ? Wait::lock : kind == Kind::probe ? Wait::late_sender : Wait::elsewhere;
   site.waited[static_cast<size_t>(why)] += waited;
   if (waited == 0) return;
-  const int32_t process = lasted ? call_now.process : -1;
+  const int32_t process = lasted ? mine_of_thread().call.process : -1;
   blame(site, process, why, waited);
   span.waited += waited;
   span.waits_to = span.over, span.process = process, span.kind = why;
@@ -501,14 +512,16 @@ void end() {
 void enter_region(const char* name) {
   Profiler* const mine = profiler.load(std::memory_order_acquire);
   if (!mine || !name) return;
-  Regions& all = regions;
+  Regions& all = mine_of_thread().regions;
   const auto depth = static_cast<size_t>(all.depth++);
   if (depth >= std::size(all.of)) return;
   const uint8_t region = mine->region_named(name);
   all.of[depth] = region != 0 || depth == 0 ? region : all.of[depth - 1];
 }
 void leave_region() {
-  if (profiler.load(std::memory_order_acquire) && regions.depth > 0) --regions.depth;
+  if (!profiler.load(std::memory_order_acquire)) return;
+  Regions& all = mine_of_thread().regions;
+  if (all.depth > 0) --all.depth;
 }
 void count_calls(bool on) {
   if (Profiler* const mine = profiler.load(std::memory_order_acquire)) mine->count_calls(on);

@@ -65,7 +65,7 @@ void end_as_if_unhandled(int signal, siginfo_t* info) {
 struct Registers {
   uint64_t pc = 0, stack = 0;
 };
-Registers registers_of(const ucontext_t& context) {
+Registers registers_of([[maybe_unused]] const ucontext_t& context) {
 #if defined(__x86_64__)
   return {static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]),
           static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP])};

@@ -23,6 +23,8 @@ struct SpawnActions {
   }
   SpawnActions(const SpawnActions&) = delete;
   SpawnActions& operator=(const SpawnActions&) = delete;
+  // The new process has no files from this number on.
+  void close_from(int first);
 };
 
 // Of arguments or variables, with the nullptr behind the last; valid as long as `texts` are.

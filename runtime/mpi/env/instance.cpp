@@ -329,7 +329,7 @@ Error end_world_model(Instance& i, bool closes) {
 // Where Tutti's launcher runs a rank, it sees by itself that this one ended without MPI_Finalize.
 // Others take exit code 0 for the good end of a rank whose peers wait for it, so that the rank ends
 // the job. Registered when the library is loaded, it runs after whatever the program has for its
-// exit, where MPI_Finalize may still stand. The C library alone tells the exit code.
+// exit, where MPI_Finalize may still stand. The C library alone tells the exit code, if it is glibc.
 void end_job_of_others(int status, void*) {
   if (current.phase.load() != Phase::running || getpid() != instance().opened_by) return;
   const boot::JobInfo& job = process().job->view();
@@ -339,7 +339,11 @@ void end_job_of_others(int status, void*) {
                        fmt::format("this rank exited with code {} without MPI_Finalize; the job ends", code));
 }
 [[gnu::constructor]] void watch_exit() {
+#ifdef __GLIBC__
   ::on_exit(end_job_of_others, nullptr);
+#else
+  std::atexit([] { end_job_of_others(1, nullptr); });
+#endif
 }
 
 bool is_at_exit() {

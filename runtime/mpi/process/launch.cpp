@@ -135,7 +135,7 @@ Result<Launched> start_launcher(const std::vector<std::string>& arguments, const
   SpawnActions how;
   ::posix_spawn_file_actions_addopen(&how.files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&how.files, theirs.fd(), kLife);
-  ::posix_spawn_file_actions_addclosefrom_np(&how.files, kLife + 1);
+  how.close_from(kLife + 1);
   // A session of its own: what ends this rank's process group is not to take the launcher before it has cleaned up.
   sigset_t none, all;
   ::sigemptyset(&none);
