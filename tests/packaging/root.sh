@@ -9,8 +9,13 @@ skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "wrong: $*" >&2; exit 1; }
 say() { echo "==> $*"; }
 
-# What the packages are built with, as debian/control of the folder SOURCE declares it, and what every such build needs.
-declared_by() { sed -n '/^Build-Depends:/,/^[^ ]/p' "$1/packaging/debian/control" | sed -n 's/^ \([a-z0-9+.-]*\).*/\1/p' | sed 's/debhelper-compat/debhelper/'; }
+# What the packages are built with, as debian/control of the folder SOURCE declares it; what their tests need beyond it; and what
+# every such build needs.
+build_depends() { sed -n '/^Build-Depends:/,/^[^ ]/p' "$1/packaging/debian/control" | sed -n '/^ /p'; }
+declared_by() { build_depends "$1" | sed '/<!nocheck>/d; s/^ \([a-z0-9+.-]*\).*/\1/; s/debhelper-compat/debhelper/'; }
+tested_by() { build_depends "$1" | sed -n 's/^ \([a-z0-9+.-]*\) .*<!nocheck>.*/\1/p'; }
+# Of Debian's packages: nocheck leaves their tests out, nothing has them compiled and run.
+tested=nocheck
 tools="build-essential fakeroot"
 
 may_make_root() {  # SOURCE
@@ -29,7 +34,7 @@ inside() {
   [ "$1" = network ] || namespaces+=(--net)
   shift
   unshare "${namespaces[@]}" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="parallel=$(nproc)" \
+    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="$tested parallel=$(nproc)" DEB_BUILD_PROFILES="$tested" \
     bash -c 'root=$1; shift
       mount -t proc proc "$root/proc"; mount -t sysfs -o ro sysfs "$root/sys"; mkdir -p "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
       ip link set lo up 2>/dev/null; exec chroot "$root" "$@"' inside "$root" "$@"
@@ -50,6 +55,7 @@ make_root() {
   if [ -e "$root_tar" ]; then
     mkdir "$root"
     tar -C "$root" -xf "$root_tar"
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/short-lived"  # not each file on the disk before the next one
     return
   fi
   say "fetching packages of $suite into $cache"
@@ -63,4 +69,37 @@ make_root() {
   mkdir -p "$cache"
   tar -C "$root" --one-file-system -cf "$root_tar.part" .
   mv "$root_tar.part" "$root_tar"
+}
+
+# make_fresh_root SOURCE SUITE: the root in which packages of the folder SOURCE are made, with what they declare, $declared, and
+# what the tests of them install later; one for all of these tests.
+make_fresh_root() {
+  may_make_root "$1"
+  declared=$(declared_by "$1")
+  make_root $2 $tools $declared $(tested_by "$1") lintian rpm rpmlint openmpi-bin libopenmpi-dev mpich libmpich-dev
+  install $tools $declared
+}
+# unpack_sources SOURCE FOLDER: the last commit, into that folder of the root.
+unpack_sources() {
+  mkdir -p "$root$2"
+  git -C "$1" archive HEAD | tar -x -C "$root$2"
+}
+
+# runs BIN: a program that its mpicc makes runs by its mpirun, in the root.
+runs() {
+  cat >"$root/hello.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  int size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("of %d\n", size);
+  MPI_Finalize();
+  return 0;
+}
+END
+  offline "$1/mpicc" /hello.c -o /hello
+  [ "$(offline "$1/mpirun" -n 2 /hello)" = "of 2
+of 2" ] || fail "$1/mpirun does not run a program"
 }

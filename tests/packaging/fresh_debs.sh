@@ -1,31 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fresh_root.sh SOURCE SUITE: in a fresh Debian of that release, with what packaging/debian/control declares and nothing
-# else, the Debian packages, README's "Install" and the RPM are made, without network; the packages stand beside Open MPI
-# and MPICH, are upgraded, and leave nothing when they are removed. TUTTI_KEEP_PACKAGES names a folder that gets them.
-# Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
+# fresh_debs.sh SOURCE SUITE: in a fresh Debian of that release, with what packaging/debian/control declares and nothing else,
+# the Debian packages are made, without network; they stand beside Open MPI and MPICH, are upgraded, and leave nothing when
+# they are removed. TUTTI_KEEP_PACKAGES names a folder that gets them. Exit 77: not asked for (TUTTI_LONG=1), or not possible
+# here.
 set -euo pipefail
-source_dir=$(cd "${1:?usage: fresh_root.sh SOURCE SUITE}" && pwd)
-suite=${2:?usage: fresh_root.sh SOURCE SUITE}
+source_dir=$(cd "${1:?usage: fresh_debs.sh SOURCE SUITE}" && pwd)
+suite=${2:?usage: fresh_debs.sh SOURCE SUITE}
 . "$(dirname "$0")/root.sh"
-[ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything three times; TUTTI_LONG=1 asks for it"
-may_make_root "$source_dir"
-declared=$(declared_by "$source_dir")
-make_root $suite $tools $declared lintian rpm rpmlint openmpi-bin libopenmpi-dev mpich libmpich-dev
-
-# --- the Debian packages
-
-install $tools $declared
+[ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything; TUTTI_LONG=1 asks for it"
+make_fresh_root "$source_dir" $suite
 offline dpkg-query -W 'libgtest*' googletest 2>/dev/null | grep -q . && fail "GoogleTest came along with the build's packages"
-mkdir "$root/src"
-git -C "$source_dir" archive HEAD | tar -x -C "$root/src"
-cp -R "$root/src" "$root/readme"
+unpack_sources "$source_dir" /src
 cp -R "$root/src/packaging/debian" "$root/src/debian"
 say "dpkg-buildpackage"
 offline sh -c 'cd /src && dpkg-buildpackage -us -uc -b' >"$work/deb.log" 2>&1 || { tail -40 "$work/deb.log"; fail "the Debian packages do not build"; }
-grep -q 'Building C.* tests/' "$work/deb.log" && fail "the Debian packages build tests"
+grep -q ' -o tests/' "$work/deb.log" && fail "the Debian packages build tests, which they were not to"
 . "$(dirname "$0")/debs.sh"
 debs_hold_what_they_should
+install lintian
+offline sh -c 'lintian --fail-on error,warning /tutti_*.changes' || fail "lintian finds something"
 [ -z "${TUTTI_KEEP_PACKAGES:-}" ] || { mkdir -p "$TUTTI_KEEP_PACKAGES/$suite" && cp "$root"/tutti*.deb "$TUTTI_KEEP_PACKAGES/$suite"; }
 
 # --- an image of them, as docs/containers.md says
@@ -36,60 +30,6 @@ if [ $suite = bookworm ]; then
   bash "$(dirname "$0")/image.sh" "$source_dir" "$root_tar" "$root"/tutti_*.deb "$root"/tutti-{lib,dev}_*.deb || status=$?
   [ $status = 0 ] || [ $status = 77 ] || fail "the container's image"
 fi
-
-# --- README's way, with README's packages
-
-say "README's Install"
-block=$(sed -n '/^## Install/,/^## /p' "$root/readme/README.md" | sed -n '/^```sh/,/^```/p' | sed '/^```/d' | sed -e :join -e '/\\$/N; s/\\\n//; tjoin')
-packages=$(printf '%s\n' "$block" | sed -n 's/^apt-get install //p')
-for package in $packages; do
-  case " $tools g++ $(echo $declared) " in *" $package "*) ;; *) fail "README names $package, debian/control does not" ;; esac
-done
-for package in $declared; do
-  case " $packages debhelper chrpath " in *" $package "*) ;; *) fail "debian/control names $package, README does not" ;; esac
-done
-printf '%s\n' "$block" | grep -v '^apt-get' >"$root/readme/steps.sh"
-offline sh -ec 'cd /readme && . ./steps.sh' >"$work/readme.log" 2>&1 || { tail -40 "$work/readme.log"; fail "README's Install fails"; }
-cat >"$root/hello.c" <<'END'
-#include <mpi.h>
-#include <stdio.h>
-int main(int argc, char **argv) {
-  int size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  printf("of %d\n", size);
-  MPI_Finalize();
-  return 0;
-}
-END
-runs() {  # BIN: a program that its mpicc makes runs by its mpirun.
-  offline "$1/mpicc" /hello.c -o /hello
-  [ "$(offline "$1/mpirun" -n 2 /hello)" = "of 2
-of 2" ] || fail "$1/mpirun does not run a program"
-}
-runs /opt/tutti/bin
-
-# --- the RPM, of the same source
-
-say "rpmbuild and the checkers"
-install rpm lintian rpmlint
-version=$(sed -n 's/^Version: *//p' "$source_dir/packaging/tutti.spec")
-mkdir -p "$root/rpm/SOURCES"
-git -C "$source_dir" archive --prefix="tutti-$version/" -o "$root/rpm/SOURCES/tutti-$version.tar.gz" HEAD
-offline rpmbuild --nodeps --define '_topdir /rpm' -bb /src/packaging/tutti.spec >"$work/rpm.log" 2>&1 || { tail -40 "$work/rpm.log"; fail "the RPM does not build"; }
-offline sh -c 'lintian --fail-on error,warning /tutti_*.changes' || fail "lintian finds something"
-offline sh -c 'rpmlint /rpm/RPMS/*/*.rpm' >"$work/rpmlint.log" 2>&1 || true
-# A prefix of its own, without ldconfig, with a run path on purpose; and what a distribution adds: signature, packager.
-meant='library-without-ldconfig|rpath-in-buildconfig|non-versioned-file-in-library-package|missing-hash-section'
-meant="$meant|no-signature|no-packager-tag|no-group-tag|bad-manual-page-folder .*tutti.yaml"
-# By Fedora's conventions pages of MPI's functions are in a folder of the implementation's, and Python is told where its modules are.
-meant="$meant|invalid-locale-man-dir|no-dependency-on python"
-# Of rpmlint 2: its dictionary lacks the field's words; and Debian's rpm writes no dependencies on libraries, nor
-# symbols apart.
-meant="$meant|spelling-error|no-library-dependency-for|no-binary"
-grep ': E: ' "$work/rpmlint.log" | grep -Ev ": E: ($meant)" && fail "rpmlint finds errors"
-. "$(dirname "$0")/rpms.sh"
-rpms_stand_as_fedora_has_them
 
 # --- beside the distribution's MPIs, in either order, and away again
 
@@ -161,11 +101,5 @@ of 2" ] || fail "a program of Open MPI 5 does not run as one job that leaves not
   grep -q "^tutti: /five runs with the library of Open MPI" "$work/five.err" || fail "nobody says whose library it is"
   five_spawns
 fi
-# The RPM's files meet no file of Open MPI's and MPICH's packages.
-offline sh -c 'rpm -qlp /rpm/RPMS/*/*.rpm' | sort >"$work/rpm.files"
-offline sh -c 'dpkg -L openmpi-bin libopenmpi-dev mpich libmpich-dev' | sort >"$work/other.files"
-comm -12 "$work/rpm.files" "$work/other.files" | while read -r both; do
-  [ -d "$root$both" ] || fail "the RPM and another MPI's package both have $both"
-done
 debs_are_removed_and_purged
 say "the packages are right"
