@@ -47,6 +47,8 @@ class OriginSide {
   void failed(Error error) TUTTI_ENGINE_OWNED {
     if (!failure_) failure_ = std::move(error);
   }
+  // The address of its memory there, where the kernel may copy it; 0 of one that says nothing.
+  void told_memory(int rank, uint64_t address) TUTTI_ENGINE_OWNED { aim(rank).memory = address; }
   // Answers, and what others do on their own.
   void flushed(int rank) TUTTI_ENGINE_OWNED {
     Aim& there = aim(rank);
@@ -144,6 +146,7 @@ class OriginSide {
   // Of locks that were asked for by begins_lazy_lock(): whether it is unknown of one, or of this rank's, that it has been
   // granted. visit(rank) for each such rank.
   bool has_unsettled() const TUTTI_ENGINE_OWNED { return unsettled_ > 0; }
+  uint64_t memory_of(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).memory; }
   bool is_unsettled(int rank) const TUTTI_ENGINE_OWNED { return aim(rank).lazy != 0; }
   template <class Visit>
   void each_unsettled(Visit&& visit) const TUTTI_ENGINE_OWNED {
@@ -182,6 +185,7 @@ class OriginSide {
     uint32_t open = 0;       // operations that are not locally complete
     uint32_t unheard = 0;    // questions without an answer, whether all before are complete there
     int32_t posts = 0;       // its exposure epochs that I have not entered
+    uint64_t memory = 0;     // told_memory()
     uint32_t lazy = 0;       // the number of its lock in lazy_, if that is not settled; 0: it is
     bool unasked = false;    // there was an operation since the last question
     bool is_listed = false;  // in to_flush_

@@ -6,6 +6,7 @@
 namespace tutti::rma {
 
 void WindowEnd::flush(int rank) {
+  end_row();
   flush_locally(rank);
   ask_for_lazy_locks(rank);  // also where nothing was started under one: behind a flush it is held
   if (rank == kAll) return origin_.begins_flush_of_all([this](int each) TUTTI_ENGINE_OWNED { messages_.flush(each); });
@@ -28,6 +29,7 @@ void WindowEnd::take_post(int rank) {
 }
 
 void WindowEnd::complete(int rank) {
+  end_row();
   flush_locally(rank);
   const int near = member(rank);
   near >= 0 ? direct_->complete(near) : messages_.complete(rank);
@@ -73,6 +75,7 @@ bool WindowEnd::is_locked(int rank) {
 }
 
 void WindowEnd::unlock(int rank) {
+  end_row();
   flush_locally(rank);
   if (const int near = member(rank); near >= 0) return direct_->unlock(near);
   origin_.begins_unlock(rank);

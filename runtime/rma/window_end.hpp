@@ -16,6 +16,7 @@
 #include "rma/operation.hpp"
 #include "rma/origin_side.hpp"
 #include "rma/paths/direct.hpp"
+#include "rma/paths/kernel.hpp"
 #include "rma/paths/message.hpp"
 #include "rma/target_side.hpp"
 
@@ -41,11 +42,19 @@ class WindowEnd {
   void share(NodeParts parts) TUTTI_ENGINE_OWNED {
     direct_ = std::make_unique<DirectPath>(std::move(parts), *data_.engine, arithmetic_, origin_, target_);
   }
+  // Likewise, of memory that begins at `base` and is shared with nobody: puts and gets may be copied by the kernel, at others'
+  // that have said so, and by others at mine.
+  void copy_by_kernel(transport::PeerCopies& copies, const void* base) TUTTI_ENGINE_OWNED {
+    kernel_ = std::make_unique<KernelPath>(copies, data_, origin_);
+    messages_.tell_memory(base);
+  }
   // Operations at this rank go in memory: there is nothing to ask of it, and nothing under way, behind flush_locally().
   bool is_near(int rank) const { return rank != kAll && member(rank) >= 0; }
 
   // My memory is there: from here on others' operations are served, also those that have come already.
   void open() TUTTI_ENGINE_OWNED { messages_.open(); }
+  // Before it opens, where nobody looks on at what comes when: see MessagePath.
+  void may_keep() TUTTI_ENGINE_OWNED { messages_.may_keep(); }
   // Where a member has failed: see MessagePath.
   void close() TUTTI_ENGINE_OWNED { messages_.close(); }
 
@@ -53,10 +62,12 @@ class WindowEnd {
 
   void put(const Local& origin, const Target& target, Done done = {}) TUTTI_ENGINE_OWNED {
     if (const int near = member(target.rank); near >= 0) return direct_->put(near, origin, target, done);
+    if (kernel_ && kernel_->put(origin, target, done)) return;
     messages_.put(origin, target, done);
   }
   void get(const Local& origin, const Target& target, Done done = {}) TUTTI_ENGINE_OWNED {
     if (const int near = member(target.rank); near >= 0) return direct_->get(near, origin, target, done);
+    if (kernel_ && kernel_->get(origin, target, done)) return;
     messages_.get(origin, target, done);
   }
   // Accumulates. `origin` is read unless the operation is kNoOp; with `result` what was there
@@ -127,6 +138,9 @@ class WindowEnd {
   friend class WordWait;
   // -1: messages go there.
   int member(int rank) const { return direct_ ? direct_->member(rank) : -1; }
+  void end_row() TUTTI_ENGINE_OWNED {
+    if (kernel_) kernel_->synchronises();
+  }
 
   engine::Channel& data_;
   const Arithmetic& arithmetic_;
@@ -134,6 +148,7 @@ class WindowEnd {
   TargetSide target_;
   MessagePath messages_;
   std::unique_ptr<DirectPath> direct_;  // nullptr: nobody shares memory with this process
+  std::unique_ptr<KernelPath> kernel_;  // nullptr: the kernel is not to copy
 };
 
 // While it lives a thread that waits until `done` holds, which may be a word in memory that others write, is woken when

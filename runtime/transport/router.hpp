@@ -125,6 +125,9 @@ class Router final : public Transport {
   // now: not if he is a rank of the own job and that ends then. direct() may have changed then.
   void take_changes() TUTTI_ENGINE_OWNED;
 
+  // Of the ranks of the own job on this node; nullptr: there is no shared memory, in which they say whether it can be done.
+  PeerCopies* peer_copies() const { return shared_; }
+
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
   bool has_shared_memory() const { return shared_ != nullptr; }

@@ -256,6 +256,13 @@ void go_direct(Window& window) {
   window.protocol->share(std::move(parts));
 }
 
+// Memory that this process has for itself, by the kernel: where operations in shared memory are allowed, and not where
+// --stress is to see what comes late.
+static bool may_be_copied(const Window& window) {
+  return !window.node && window.flavor != MPI_WIN_FLAVOR_DYNAMIC && may_go_direct(*window.comm) &&
+         window.comm->process.stress_mode.kind == StressMode::Kind::off;
+}
+
 MPI_Win open_window(Window& window, void* base) {
   window.base = base;
   {
@@ -267,6 +274,10 @@ MPI_Win open_window(Window& window, void* base) {
     if (strict) [[unlikely]]
       window.races = std::make_unique<Races>(window);
     open_seen(window);
+    if (!window.races && !seen(window)) {
+      window.protocol->may_keep();
+      if (may_be_copied(window)) window.protocol->copy_by_kernel(*window.comm->process.transport->peer_copies(), base);
+    }
     window.protocol->open();
   }
   window.retain();  // the handle's

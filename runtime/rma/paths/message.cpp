@@ -13,7 +13,7 @@ namespace tutti::rma {
 void Service::handle(const transport::Header& header, const std::byte* data) {
   const auto at = windows_.find(header.ticket);
   if (at != windows_.end()) return at->second->handle(header, data);
-  switch (static_cast<WindowMessage>(header.tag)) {
+  switch (message_of(header.tag)) {
     case WindowMessage::reply:
     case WindowMessage::failed:  // of one whose origin did not wait for it, and has freed the window
     case WindowMessage::flushed:
@@ -54,6 +54,7 @@ MessagePath::MessagePath(Service& service, engine::Channel& data, const Arithmet
 }
 
 MessagePath::~MessagePath() {
+  if (kept_.rank != kNobody) end_keeping();
   service_.remove(data_.context);
 }
 
@@ -61,26 +62,26 @@ void MessagePath::send_failure(int rank, uint32_t serial, const Error& error) {
   const std::string& text = error.message();
   Bytes said(text.size());
   std::memcpy(said.data(), text.data(), text.size());
-  send(rank, WindowMessage::failed, serial, said, static_cast<uint64_t>(error.mpi_class()));
+  emit(rank, tag_of(WindowMessage::failed), serial, said, static_cast<uint64_t>(error.mpi_class()));
 }
 
 void MessagePath::holders(int origin, const std::vector<int>& ranks) {
   Bytes bytes;
   for (const int rank : ranks) tutti::put(bytes, static_cast<int32_t>(rank));
-  send(origin, WindowMessage::holders, 0, bytes);
+  emit(origin, tag_of(WindowMessage::holders), 0, bytes);
 }
 
 // ---- locks that are waited for here
 
 void MessagePath::granted(int origin) {
-  if (!lazy_.contains(origin)) return send(origin, WindowMessage::granted);
+  if (!lazy_.contains(origin)) return emit(origin, tag_of(WindowMessage::granted));
   granted_.push_back(origin);
   serve_granted();
 }
 
 void MessagePath::unlocked(int origin, bool awaited) {
   lazy_.erase(origin);
-  send(origin, WindowMessage::unlocked, 0, {}, awaited);
+  emit(origin, tag_of(WindowMessage::unlocked), 0, {}, told_memory_ << 1 | static_cast<uint64_t>(awaited));
 }
 
 void MessagePath::serve_granted() {
@@ -97,30 +98,46 @@ void MessagePath::serve_granted() {
 
 // True: it is kept until its origin has the lock.
 bool MessagePath::waits_for_lock(const transport::Header& header, const std::byte* data) {
-  const auto message = static_cast<WindowMessage>(header.tag);
+  const WindowMessage message = message_of(header.tag);
   if (message != WindowMessage::operation && message != WindowMessage::flush && message != WindowMessage::unlock)
     return false;
   const auto at = lazy_.find(header.source);
   if (at == lazy_.end() || !at->second.waits) return false;
-  at->second.messages.push_back({header, Bytes(data, data + header.bytes)});
+  Message& kept = at->second.messages.emplace_back(header, Bytes(data, data + header.bytes));
+  if (header.tag & kLockBefore) kept.header.tag &= (1 << kLockFlagsAt) - 1 - kLockBefore;
   return true;
 }
 
-void MessagePath::handle(const transport::Header& header, const std::byte* data) {
+void MessagePath::take_lock_before(int from, uint64_t flags) {
+  if (flags & kLazy) lazy_[from] = {};
+  target_.asks_lock(from, {(flags & kExclusive) != 0, (flags & kPasses) != 0});
+}
+
+// What its origin says behind a message, beside it.
+void MessagePath::served(int from, int32_t tag) {
   using Behind = TargetSide::Behind;
+  if (tag & kFlushBehind) target_.says(from, Behind::flush);
+  if (tag & kCompleteBehind) target_.says(from, Behind::complete);
+  if (tag & kUnlockBehind) target_.says(from, Behind::unlock);
+}
+
+void MessagePath::handle(const transport::Header& header, const std::byte* data) {
+  const int from = header.source;
+  if (header.tag & kLockBefore) take_lock_before(from, lock_flags_of(header.tag));
   if (!lazy_.empty() && waits_for_lock(header, data)) [[unlikely]]
     return;
-  const int from = header.source;
   const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
-  switch (static_cast<WindowMessage>(header.tag)) {
+  switch (const WindowMessage message = message_of(header.tag)) {
     case WindowMessage::operation:
-      return serve(from, header.serial, header.signature, bytes);
+      serve(from, header.serial, header.signature, bytes);
+      return served(from, header.tag);
     case WindowMessage::reply:
       return replied(header.serial, data, header.bytes);
     case WindowMessage::failed:
       return refused(header.serial, Error(static_cast<int>(header.signature),
                                           std::string(reinterpret_cast<const char*>(data), bytes.size())));
     case WindowMessage::flushed:
+      if (header.signature) origin_.told_memory(from, header.signature);
       return origin_.flushed(from);
     case WindowMessage::post:
       return origin_.posted(from);
@@ -129,7 +146,8 @@ void MessagePath::handle(const transport::Header& header, const std::byte* data)
       return origin_.granted(from);
     case WindowMessage::unlocked:
       TUTTI_FAULT_POINT("lock.unlocked");
-      return origin_.unlocked(from, header.signature != 0);
+      if (header.signature > 1) origin_.told_memory(from, header.signature >> 1);
+      return origin_.unlocked(from, (header.signature & 1) != 0);
     case WindowMessage::holders: {
       std::vector<int> holders;
       std::span<const std::byte> rest = bytes;
@@ -137,14 +155,11 @@ void MessagePath::handle(const transport::Header& header, const std::byte* data)
       return origin_.told_holders(from, std::move(holders));
     }
     case WindowMessage::flush:
-      return target_.says(from, Behind::flush);
     case WindowMessage::complete:
-      return target_.says(from, Behind::complete);
     case WindowMessage::unlock:
-      return target_.says(from, Behind::unlock);
+      return served(from, behind(message));
     case WindowMessage::lock:
-      if (header.signature & kLazy) lazy_[from] = {};
-      return target_.asks_lock(from, {(header.signature & kExclusive) != 0, (header.signature & kPasses) != 0});
+      return take_lock_before(from, header.signature);
     case WindowMessage::who:
       return target_.asks_holders(from);
     case WindowMessage::witness:

@@ -33,7 +33,7 @@ struct MessagePath::Access {
 
 namespace {
 
-Bytes message_of(const OperationHead& head, const Bytes& layout, size_t room) {
+Bytes bytes_of(const OperationHead& head, const Bytes& layout, size_t room) {
   Bytes bytes;
   bytes.reserve(sizeof head + layout.size() + room);
   put(bytes, head);
@@ -64,14 +64,70 @@ void describe(const Target& target, OperationHead& head, Bytes& layout) {
 
 }  // namespace
 
-void MessagePath::send(int rank, WindowMessage message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
+void MessagePath::emit(int rank, int32_t tag, uint32_t serial, const Bytes& bytes, uint64_t signature) {
   transport::Header header;
   header.ticket = data_.context;
   header.source = data_.rank;
-  header.tag = static_cast<int32_t>(message);
+  header.tag = tag;
   header.serial = serial;
   header.signature = signature;
   engine_.send_active(data_.process_of(rank), header, bytes.data(), static_cast<int64_t>(bytes.size()));
+}
+
+// To the rank that something is kept for, behind that, or beside it.
+void MessagePath::send(int rank, WindowMessage message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
+  int32_t tag = tag_of(message);
+  if (kept_.rank == rank) {
+    const int32_t beside = behind(message);
+    if (kept_.is_operation) {
+      let_go(beside);
+      if (beside) return;
+    } else if (beside || message == WindowMessage::operation) {
+      tag |= kept_.before;
+      end_keeping();
+    } else {
+      let_go();
+    }
+  }
+  emit(rank, tag, serial, bytes, signature);
+}
+
+// ---- what is kept
+
+// While anything is, the engine asks in each pass, and counts it as pending, so that the progress thread makes one.
+void MessagePath::begin_to_keep(int rank) {
+  kept_.rank = rank;
+  engine_.add_pending();
+  engine_.add_poller(*this);
+}
+
+void MessagePath::end_keeping() {
+  engine_.remove_poller(*this);
+  engine_.remove_pending();
+  kept_.rank = kNobody;
+  kept_.before = 0;
+  kept_.is_operation = false;
+}
+
+void MessagePath::keep_lock(int rank, uint64_t flags) {
+  if (kept_.rank != kNobody) let_go();
+  begin_to_keep(rank);
+  kept_.before = lock_before(flags);
+}
+
+// `beside`: what goes behind an operation, of its tag.
+void MessagePath::let_go(int32_t beside) {
+  const int rank = kept_.rank;
+  const int32_t before = kept_.before;
+  const bool is_operation = kept_.is_operation;
+  end_keeping();
+  if (!is_operation) return emit(rank, tag_of(WindowMessage::lock), 0, {}, lock_flags_of(before));
+  emit(rank, tag_of(WindowMessage::operation) | before | beside, kept_.serial, kept_.bytes, kept_.mark);
+}
+
+bool MessagePath::poll() {
+  let_go();
+  return true;
 }
 
 // ---- operations that wait
@@ -156,6 +212,10 @@ void MessagePath::refused(uint32_t serial, Error error) {
 // program may take back its buffers behind the error: so all of it ends, also what goes to those who live.
 void MessagePath::give_up(int mpi_class) {
   given_up_ = mpi_class;
+  if (kept_.rank != kNobody) {
+    if (kept_.is_operation) origin_.failed(failure(mpi_class, "a rank of the window has failed"));
+    end_keeping();
+  }
   std::vector<uint32_t> serials;
   for (const auto& [serial, access] : accesses_) serials.push_back(serial);
   for (const uint32_t serial : serials)
@@ -171,6 +231,19 @@ void MessagePath::start(int rank, uint32_t serial, const Bytes& message) {
   send(rank, WindowMessage::operation, serial, message, origin_.mark());
 }
 
+// A short one of which its target says nothing. It may be kept.
+void MessagePath::start_unanswered(int rank, uint32_t serial, Bytes message) {
+  if (!may_keep_ || given_up_ || rank == data_.rank) return start(rank, serial, message);
+  if (kept_.rank != rank || kept_.is_operation) {
+    if (kept_.rank != kNobody) let_go();
+    begin_to_keep(rank);
+  }
+  kept_.is_operation = true;
+  kept_.serial = serial;
+  kept_.mark = origin_.mark();
+  kept_.bytes = std::move(message);
+}
+
 void MessagePath::put(const Local& origin, const Target& target, Done done) {
   const Payload from = origin.payload();
   OperationHead head;
@@ -180,12 +253,12 @@ void MessagePath::put(const Local& origin, const Target& target, Done done) {
   const uint32_t serial = ++last_serial_;
   origin_.goes_unheard(target.rank);
   if (!follows(head)) {
-    Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
+    Bytes message = bytes_of(head, layout, static_cast<size_t>(head.bytes));
     append_packed(message, from);
-    start(target.rank, serial, message);
+    start_unanswered(target.rank, serial, std::move(message));
     return origin_.over(done, {});
   }
-  start(target.rank, serial, message_of(head, layout, 0));
+  start(target.rank, serial, bytes_of(head, layout, 0));
   TUTTI_FAULT_POINT("put.announced");
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
@@ -207,9 +280,14 @@ void MessagePath::get(const Local& origin, const Target& target, Done done) {
     expect(access, 0, access.result);
   else
     ++access.left;
-  start(target.rank, serial, message_of(head, layout, 0));
+  start(target.rank, serial, bytes_of(head, layout, 0));
   TUTTI_FAULT_POINT("get.asked");
   end_access(access);
+}
+
+// An update. That its result has come says that it has been carried out; a witness there wants to be asked all the same.
+void MessagePath::goes(int rank, bool fetches) {
+  if (!fetches || !may_keep_) origin_.goes_unheard(rank);
 }
 
 void MessagePath::update(Update update, const Local& origin, const Local* result, const Target& target, Done done) {
@@ -218,14 +296,14 @@ void MessagePath::update(Update update, const Local& origin, const Local* result
   describe(target, head, layout);
   head.act = {.kind = AccessKind::update, .fetches = result != nullptr, .update = update};
   const uint32_t serial = ++last_serial_;
-  origin_.goes_unheard(target.rank);
+  goes(target.rank, result != nullptr);
   Bytes message;
   if (!follows(head)) {
-    message = message_of(head, layout, static_cast<size_t>(head.bytes));
+    message = bytes_of(head, layout, static_cast<size_t>(head.bytes));
     if (carries(head.act)) append_packed(message, origin.payload());
   }
   if (!follows(head) && !result) {
-    start(target.rank, serial, message);
+    start_unanswered(target.rank, serial, std::move(message));
     return origin_.over(done, {});
   }
   Access& access = begin_access(target.rank, done);
@@ -262,7 +340,7 @@ void MessagePath::update_long(Access& access, const Local& origin, const Local* 
     }
     slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { expect(access, i, slice); });
   }
-  start(access.rank, access.serial, message_of(head, layout, 0));
+  start(access.rank, access.serial, bytes_of(head, layout, 0));
   TUTTI_FAULT_POINT("update.announced");
   if (!carries(head.act)) return;
   const Payload from = origin.payload();
@@ -282,13 +360,13 @@ void MessagePath::compare_and_swap(Update element, const void* origin, const voi
   describe(target, head, layout);
   head.act = {.kind = AccessKind::update, .fetches = true, .update = {kCompareAndSwap, element.element}};
   const uint32_t serial = ++last_serial_;
-  origin_.goes_unheard(target.rank);
+  goes(target.rank, true);
   Access& access = begin_access(target.rank, {});
   access.result = {result, 1, target.layout.get()};
   access.result_layout = target.layout;
   accesses_[serial] = &access;
   ++access.left;
-  Bytes message = message_of(head, layout, static_cast<size_t>(2 * head.bytes));
+  Bytes message = bytes_of(head, layout, static_cast<size_t>(2 * head.bytes));
   append_packed(message, {const_cast<void*>(compare), 1, target.layout.get()});
   append_packed(message, {const_cast<void*>(origin), 1, target.layout.get()});
   start(target.rank, serial, message);

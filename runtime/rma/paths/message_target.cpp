@@ -201,7 +201,7 @@ void MessagePath::serve_get(int origin, uint32_t serial, const OperationHead& he
   if (!follows(head)) {
     Bytes data(static_cast<size_t>(head.bytes));
     memory::pack(from, 0, data.data(), head.bytes);
-    return send(origin, WindowMessage::reply, serial, data);
+    return emit(origin, tag_of(WindowMessage::reply), serial, data);
   }
   TUTTI_FAULT_POINT("get.served");
   target_.begins(origin);
@@ -236,7 +236,7 @@ void MessagePath::apply(int origin, uint32_t serial, const OperationHead& head, 
   Bytes old(head.act.fetches ? static_cast<size_t>(head.bytes) : 0);
   carry_out(arithmetic_, head.act.update, target_.memory().at(buffer_of(head, layout)), 0, data, head.bytes,
             head.act.fetches ? old.data() : nullptr, target_.memory().guard());
-  if (head.act.fetches) send(origin, WindowMessage::reply, serial, old);
+  if (head.act.fetches) emit(origin, tag_of(WindowMessage::reply), serial, old);
 }
 
 void MessagePath::run_updates(int origin) {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "transport/peer_copies.hpp"
 #include "transport/shared/node_areas.hpp"
 #include "transport/shm/distance.hpp"
 #include "transport/transport.hpp"
@@ -63,7 +64,7 @@ struct RingFigures {
   int lent = 0;       // large ones of the node, to whomever
 };
 
-class SharedMemory : public Transport {
+class SharedMemory : public Transport, public PeerCopies {
  public:
   static Result<std::unique_ptr<SharedMemory>> open(const SharedMemoryOptions& options);
 

@@ -68,6 +68,18 @@ class SharedMemoryTransport final : public SharedMemory {
     incomings_.discard(*static_cast<Incoming*>(rendezvous));
   }
   memory::Reach reach(int peer, memory::Region region) override TUTTI_ENGINE_OWNED;
+  bool can_copy(int peer) override TUTTI_ENGINE_OWNED {
+    return serves(peer) && reach(peer, memory::Region::process) == memory::Reach::kernel_copies;
+  }
+  bool read(int peer, uint64_t address, const Payload& into) override TUTTI_ENGINE_OWNED {
+    return at(peer).memory.read(address, into, 0, into.bytes());
+  }
+  bool write(int peer, uint64_t address, const std::byte* from, int64_t bytes) override TUTTI_ENGINE_OWNED {
+    return at(peer).memory.write(address, from, bytes);
+  }
+  bool is_asleep(int peer) override TUTTI_ENGINE_OWNED {
+    return at(peer).desk->asleep.load(std::memory_order_relaxed) != Desk::awake;
+  }
   bool progress() override TUTTI_ENGINE_OWNED;
   void spread() override TUTTI_ENGINE_OWNED { seat_.spread(); }
   int descriptor() const override { return descriptor_.number(); }

@@ -46,6 +46,20 @@ void expect(const Window& w, const std::vector<long>& sent, int touched, long me
                 what, r, touched);
 }
 
+// A message for each put, its lock in it, and one for what completes it. The last put may have been kept until then, and both
+// be one; and a lock may have gone ahead, if this process had no core meanwhile. How few it can be tells rma/created.cpp.
+template <class Puts, class Completes>
+void expect_pairs(const Window& w, const Messages& messages, Puts&& puts, Completes&& completes, int touched,
+                  const char* what) {
+  std::vector<long> sent = messages.by(puts);
+  const std::vector<long> behind = messages.by(completes);
+  for (size_t r = 0; r < sent.size(); ++r) {
+    sent[r] += behind[r];
+    if (sent[r] == 3 || (sent[r] == 1 && static_cast<int>(r) == touched)) sent[r] = 2;
+  }
+  expect(w, sent, touched, 2, what);
+}
+
 void by_locks(const Messages& messages, bool allocated) {
   const Window w(allocated);
   for (int touched = 0; touched < size; ++touched) {
@@ -55,11 +69,12 @@ void by_locks(const Messages& messages, bool allocated) {
       for (int r = 1; r <= touched; ++r) w.put(r);
     };
     expect(w, messages.by([&] { OK(MPI_Win_lock_all(0, w.win)); }), touched, 0, "MPI_Win_lock_all");
-    expect(w, messages.by(put_to_each), touched, 2, "the first puts, each behind its lock");
-    expect(w, messages.by([&] { OK(MPI_Win_flush_all(w.win)); }), touched, 1, "MPI_Win_flush_all");
-    expect(w, messages.by([&] { OK(MPI_Win_flush_all(w.win)); }), touched, 0, "MPI_Win_flush_all without operations");
-    expect(w, messages.by(put_to_each), touched, 1, "puts");
-    expect(w, messages.by([&] { OK(MPI_Win_unlock_all(w.win)); }), touched, 1, "MPI_Win_unlock_all");
+    const auto flush_all = [&] { OK(MPI_Win_flush_all(w.win)); };
+    expect_pairs(w, messages, put_to_each, flush_all, touched,
+                 "the first puts, each with its lock, and MPI_Win_flush_all");
+    expect(w, messages.by(flush_all), touched, 0, "MPI_Win_flush_all without operations");
+    expect_pairs(
+        w, messages, put_to_each, [&] { OK(MPI_Win_unlock_all(w.win)); }, touched, "puts and MPI_Win_unlock_all");
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
