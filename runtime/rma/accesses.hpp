@@ -43,6 +43,7 @@ class Accesses {
     uint32_t site = 0;            // the call, as its origin counts its calls
     const void* owner = nullptr;  // the request
     int64_t grain = 0;            // bytes of an element of an update, from one to the next; 0: of such with gaps
+    uint32_t barrier = 0;         // that its origin had left last when it started it, if it had heard of nobody since
     bool operator==(const Access& other) const;
   };
   struct Met {
@@ -61,6 +62,11 @@ class Accesses {
     if (all_.empty()) return;
     std::erase_if(all_, [&](const auto& each) { return over(each.second.second); });
     if (all_.empty()) longest_ = 0;
+  }
+  // By the first byte.
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [low, rest] : all_) visit(Interval{low, rest.first}, rest.second);
   }
   size_t size() const { return all_.size(); }
 

@@ -48,6 +48,8 @@ STRICT = [
     ("gets_what_is_received_at_once", "rank 0 gets bytes 8 to 11 .* into which rank 2 receives", ["MPI_Irecv at LINE(own_irecv_of_get)"]),
     ("parts_of_elements", "accumulates are atomic element by element, and these share parts of elements", ["LINE(askew)"]),
     ("sends_from_there", "MPI_Send: the send buffer shares bytes 0 to 3 .* with what rank 0 puts", ["LINE(own_send)", "LINE(put)"]),
+    ("sends_before_what_is_put", "rank 0 puts bytes 0 to 3 .* from which rank 2 sends as well|the send buffer shares bytes 0 to 3 .* with what rank 0 puts",
+     ["MPI_Send.*LINE(own_send_unordered)", "rank 0 puts by MPI_Put at LINE(put)"]),
     ("fence_no_put", "rank 0 puts bytes 0 to 3 of the memory of rank 2, of which rank 2 has said by MPI_MODE_NOPUT", ["LINE(put)"]),
     ("post_no_put", "MPI_Win_(wait|complete): rank 0 accumulates with MPI_SUM .* MPI_MODE_NOPUT", ["LINE(add)"]),
     ("no_precede", "rank 1 of the window gives MPI_MODE_NOPRECEDE, and rank 0 does not", []),

@@ -65,6 +65,23 @@ void epochs_by_fence() {
   w.fence(MPI_MODE_NOSUCCEED);
 }
 
+// A rank sends what lies in its window, and whoever puts there afterwards has heard of that, or puts elsewhere.
+void sends_from_window() {
+  const Window w;
+  w.fence();
+  if (rank == 2) MPI_Send(w.memory, 1, I, 1, 0, world);
+  if (rank == 1) MPI_Recv(got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+  if (rank == 1) w.put(0);
+  if (rank == 0) w.put(1);
+  w.fence();
+  if (rank == 0) w.put(2);
+  w.fence();
+  if (rank == 2) MPI_Send(w.memory + 2, 1, I, 1, 0, world);
+  if (rank == 1) MPI_Recv(got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+  if (rank == 0) w.get(2);
+  w.fence();
+}
+
 void epochs_by_post() {
   posted([](W w) { w.put(rank); });
   posted([](W w) { w.add(0, 8); });
@@ -294,11 +311,9 @@ void other_windows() {
   for (MPI_Win& each : pair) MPI_Win_free(&each);
 }
 
-const std::vector<Case> kRight = {{"epochs_by_fence", epochs_by_fence},
-                                  {"epochs_by_post", epochs_by_post},
-                                  {"epochs_by_lock", epochs_by_lock},
-                                  {"memory_of_its_own", memory_of_its_own},
-                                  {"other_windows", other_windows}};
+const std::vector<Case> kRight = {{"epochs_by_fence", epochs_by_fence},     {"sends_from_window", sends_from_window},
+                                  {"epochs_by_post", epochs_by_post},       {"epochs_by_lock", epochs_by_lock},
+                                  {"memory_of_its_own", memory_of_its_own}, {"other_windows", other_windows}};
 
 }  // namespace
 

@@ -186,6 +186,15 @@ std::vector<Case> wrong_cases() {
        if (rank == 0) MPI_Recv(got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
        w.fence();
      }},
+    {"sends_before_what_is_put",  // whichever of the two comes first
+     [] {
+       const Window w;
+       w.fence();
+       if (rank == 0) w.put(0);
+       if (rank == 2) MPI_Send(w.memory, 1, I, 1, 0, world);  // LINE own_send_unordered
+       if (rank == 1) MPI_Recv(got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+       w.fence();
+     }},
     // ---- epochs and assertions
     {"post_locked",
      [] {

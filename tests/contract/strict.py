@@ -57,6 +57,10 @@ NOTES = [
     ("puts_unordered", 3, ["race: rank 0 puts and rank 2 puts bytes 12 to 15 of the memory of rank 1 under locks that they share, and no call of MPI orders the two: .*12.7.*: MPI_Put at LINE(puts_unordered), .* and MPI_Put at LINE(puts_unordered)"]),
     ("puts_since_barrier", 3, ["race: rank 0 puts and rank 2 puts bytes 12 to 15 of the memory of rank 1 under locks"]),
     ("adds_unordered", 3, ["race: rank 0 accumulates with MPI_SUM and rank 2 accumulates with MPI_MAX bytes 12 to 15 .* no call of MPI orders the two: .*: MPI_Accumulate at LINE(adds_unordered)"]),
+    ("gets_unordered", 3, ["race: rank 0 puts and rank 2 gets bytes 12 to 15 of the memory of rank 1 .* no call of MPI orders the two: .*MPI_Put at LINE(puts_unordered), .* and MPI_Get at LINE(gets_unordered)"]),
+    ("swaps_unordered", 3, ["race: rank 0 puts and rank 2 compares and swaps bytes 12 to 15 .*MPI_Compare_and_swap at LINE(swaps_unordered)"]),
+    ("puts_across_barrier", 3, ["race: rank 0 puts and rank 2 puts bytes 12 to 15 .*MPI_Put at LINE(puts_across_barrier), .* and MPI_Put at LINE(puts_unordered)"]),
+    ("gets_behind_barrier", 3, ["race: rank 0 puts and rank 2 gets bytes 12 to 15 .*MPI_Put at LINE(puts_across_barrier), .* and MPI_Get at LINE(gets_unordered)"]),
     ("race_takes_the_other", 3, ["race: .* MPI_Recv at LINE(race_takes_the_other)"]),
 ]
 RIGHT = [("defined", 2), ("ready", 2), ("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
@@ -64,7 +68,7 @@ RIGHT = [("defined", 2), ("ready", 2), ("clean", 2), ("clean", 3), ("freed_reque
          ("threads_apart", 2), ("serialized_in_turn", 1), ("funneled_at_any_time", 1), ("single_at_any_time", 1),
          ("locks_apart_from_fences", 2), ("file_error_asked", 2), ("file_error_handled", 2), ("file_in_turn", 3), ("file_atomic", 2), ("file_interleaved", 3),
          ("puts_ordered_by_message", 3), ("puts_ordered_by_test", 3), ("puts_ordered_by_barrier", 3), ("puts_ordered_by_memory", 3),
-         ("puts_ordered_by_shared_memory", 3), ("puts_ordered_by_lock", 3), ("updates_apart", 3),
+         ("puts_ordered_by_shared_memory", 3), ("puts_ordered_by_lock", 3), ("updates_apart", 3), ("gets_ordered", 3), ("swaps_among_updates", 3), ("puts_apart_across_barrier", 3),
          ("multiple_ask", 1), ("funneled_sessions", 1), ("single_session_for_all", 1), ("serialized_beside_a_session", 1)]
 # Wrong, but errors are returned: nothing crashes or hangs, and nothing is told.
 SURVIVES = [("two_at_random", 1)] * 5

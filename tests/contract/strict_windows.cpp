@@ -32,6 +32,17 @@ struct Locked {
     MPI_Accumulate(&value, 1, MPI_INT, 1, at, 1, MPI_INT, op, window);  // LINE adds_unordered
     MPI_Win_flush(1, window);
   }
+  void get(int at, int from = 1) const {
+    MPI_Get(two, 1, MPI_INT, from, at, 1, MPI_INT, window);  // LINE gets_unordered
+    MPI_Win_flush(from, window);
+  }
+  void swap(int at) const {
+    MPI_Compare_and_swap(&value, &value, two, MPI_INT, 1, at, window);  // LINE swaps_unordered
+    MPI_Win_flush(1, window);
+  }
+  void put_without_end(int at) const {
+    MPI_Put(&value, 1, MPI_INT, 1, at, 1, MPI_INT, window);  // LINE puts_across_barrier
+  }
   MPI_Win window = MPI_WIN_NULL;
   int* memory = into;
 };
@@ -71,7 +82,70 @@ Cases window_cases() {
        late();
        if (rank != 1) w.add(3, rank == 0 ? MPI_SUM : MPI_MAX);
      }},
+    {"gets_unordered",
+     [] {
+       const Locked w;
+       late();
+       if (rank == 0) w.put(3);
+       if (rank == 2) w.get(3);
+     }},
+    {"swaps_unordered",
+     [] {
+       const Locked w;
+       late();
+       if (rank == 0) w.put(3);
+       if (rank == 2) w.swap(3);
+     }},
+    {"puts_across_barrier",  // it is not known to be complete when the others go on
+     [] {
+       const Locked w;
+       if (rank == 0) w.put_without_end(3);
+       MPI_Barrier(world);
+       late();
+       if (rank == 2) w.put(3);
+     }},
+    {"gets_behind_barrier",
+     [] {
+       const Locked w;
+       if (rank == 0) w.put_without_end(3);
+       MPI_Barrier(world);
+       late();
+       if (rank == 2) w.get(3);
+     }},
     // ---- right: silent
+    {"gets_ordered",
+     [] {
+       const Locked w;
+       if (rank == 0) w.put(3);
+       MPI_Barrier(world);
+       w.get(3);
+       MPI_Barrier(world);
+       if (rank == 2) w.put(3);
+       if (rank == 2) send(0);
+       if (rank == 0) recv(2);
+       if (rank == 0) w.get(3);
+       MPI_Barrier(world);
+       if (rank == 0) w.put(3);
+       if (rank == 0) w.get(3);
+     }},
+    {"swaps_among_updates",
+     [] {
+       const Locked w;
+       if (rank == 0) w.swap(3);
+       if (rank == 2) w.swap(3);
+     }},
+    {"puts_apart_across_barrier",
+     [] {
+       const Locked w;
+       if (rank == 0) w.put_without_end(3);
+       MPI_Barrier(world);
+       if (rank == 2) w.put(4);
+       MPI_Barrier(world);
+       MPI_Win_flush_all(w.window);
+       MPI_Barrier(world);
+       if (rank == 2) w.get(3);
+       if (rank == 0) w.get(4);
+     }},
     {"puts_ordered_by_message",
      [] {
        const Locked w;

@@ -30,7 +30,7 @@ constexpr int kSiteBits = 8, kBarrierBits = 40;
 constexpr size_t kMostOwnUses = 256;
 
 // What one witness tells another.
-enum class Word : uint8_t { site, finding };
+enum class Word : uint8_t { site, finding, pending };
 
 std::string name_of_op(uint8_t operation) {
   return flight::name_of_op(reinterpret_cast<uintptr_t>(MPI_OP_NULL) + operation);
@@ -58,7 +58,8 @@ bool hint_is(const Window& window, std::string_view key, std::string_view value)
 
 }  // namespace
 
-Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(window.size())) {
+Races::Races(Window& window)
+    : window_(window), started_(static_cast<size_t>(window.size())), fetches_(started_.size()) {
   window.protocol->target().set_witness(*this);
   strict->add(*this);
   strict->leaves(number_of_fence());  // nobody has left before all have come
@@ -148,7 +149,7 @@ Races::Started Races::about_to(const Act& act, const rma::Target& target, const 
                     .site = announce(target.rank, here()),
                     .owner = request,
                     .grain = grain_of(act)};
-  if (started.access.epoch == kLock && !brings_data(act)) started.barrier = strict->knows_nothing_since();
+  started.access.barrier = strict->knows_nothing_since();
   return started;
 }
 
@@ -171,23 +172,57 @@ Error Races::check(const Started& started) {
 
 void Races::record(const Started& started) {
   const Lock lock(mutex_);
-  started_[static_cast<size_t>(started.rank)].add(started.bytes, started.access);
+  const auto rank = static_cast<size_t>(started.rank);
+  started_[rank].add(started.bytes, started.access);
+  if (started.access.epoch == kLock && brings_data(started.access.act)) fetches_[rank] = 1;
   window_.protocol->origin().set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits |
-                                      uint64_t{started.barrier} << kBarrierBits);
+                                      uint64_t{started.access.barrier} << kBarrierBits);
+}
+
+// Behind a barrier that this process left without knowing them complete: their targets hear that before the program does
+// that they are.
+void Races::about_to_complete(int rank) {
+  const uint32_t barrier = strict->knows_nothing_since();
+  if (barrier == 0) return;
+  for (size_t r = 0; r < started_.size(); ++r) {
+    if (rank != kAll && rank != static_cast<int>(r)) continue;
+    Bytes bytes;
+    {
+      const Lock lock(mutex_);
+      started_[r].each([&](Interval run, const Accesses::Access& access) {
+        if (access.epoch != kLock || access.barrier == barrier) return;
+        if (bytes.empty()) {
+          put(bytes, Word::pending);
+          put(bytes, barrier);
+        }
+        put(bytes, run);
+        put(bytes, access.act);
+        put(bytes, access.site);
+        put(bytes, access.grain);
+      });
+    }
+    if (!bytes.empty()) window_.protocol->tell_witness(static_cast<int>(r), bytes);
+  }
 }
 
 void Races::completed(int rank) {
-  const Lock lock(mutex_);
-  const auto all = [](const Accesses::Access&) { return true; };
-  if (rank != kAll) return started_[static_cast<size_t>(rank)].drop(all);
-  for (Accesses& each : started_) each.drop(all);
+  drop_started(rank, [](const Accesses::Access&) { return true; });
 }
 
 void Races::completed_locally(int rank) {
+  drop_started(rank, [](const Accesses::Access& access) { return brings_data(access.act); });
+}
+
+// By what was fetched under a lock the program may learn how far others are; of the ends of other epochs it does anyway.
+void Races::drop_started(int rank, bool (*over)(const Accesses::Access&)) {
   const Lock lock(mutex_);
-  for (size_t r = 0; r < started_.size(); ++r)
-    if (rank == kAll || rank == static_cast<int>(r))
-      started_[r].drop([](const Accesses::Access& access) { return brings_data(access.act); });
+  bool has_heard = false;
+  for (size_t r = 0; r < started_.size(); ++r) {
+    if (rank != kAll && rank != static_cast<int>(r)) continue;
+    started_[r].drop(over);
+    has_heard = std::exchange(fetches_[r], 0) != 0 || has_heard;
+  }
+  if (has_heard) strict->is_updated();
 }
 
 void Races::origin_over(const void* operation) {
@@ -254,7 +289,8 @@ void Races::serves(int origin, uint64_t mark, const Act& act, const rma::TargetB
                                 .origin = origin,
                                 .epoch = static_cast<uint8_t>(mark & ((1 << kSiteBits) - 1)),
                                 .site = static_cast<uint32_t>(mark >> kSiteBits),
-                                .grain = grain_of(act)};
+                                .grain = grain_of(act),
+                                .barrier = static_cast<uint32_t>(mark >> kBarrierBits)};
   const std::vector<Interval> bytes = rma::intervals_of(buffer.displacement, buffer.count, *buffer.layout);
   const Lock lock(mutex_);
   check_promises(access, bytes);
@@ -263,13 +299,13 @@ void Races::serves(int origin, uint64_t mark, const Act& act, const rma::TargetB
   if (const auto met = served_.conflict(bytes, access, false, alone))
     if (is_first(access, met->other.origin, met->other.site)) tell(access, finding_of(*met, access, window_.rank()));
   if (access.epoch != kLock || !brings_data(act)) served_.add(bytes, access);
-  if (const auto barrier = static_cast<uint32_t>(mark >> kBarrierBits)) meet_since_barrier(barrier, access, bytes);
+  if (access.epoch == kLock && access.barrier) meet_since_barrier(access, bytes);
   if (origin != window_.rank() && !rma::is_read(act)) strict->is_updated();
 }
 
 // Neither origin can have heard of the other's operation before its own.
-void Races::meet_since_barrier(uint32_t barrier, const Accesses::Access& access, const std::vector<Interval>& bytes) {
-  if (std::exchange(barrier_, barrier) != barrier) since_barrier_ = {};
+void Races::meet_since_barrier(const Accesses::Access& access, const std::vector<Interval>& bytes) {
+  if (std::exchange(barrier_, access.barrier) != access.barrier) since_barrier_ = {};
   const bool alone = hint_is(window_, "accumulate_ops", "same_op");
   const auto met = since_barrier_.conflict(bytes, access, false, alone);
   since_barrier_.add(bytes, access);
@@ -315,18 +351,21 @@ void Races::check_promises(const Accesses::Access& access, const std::vector<Int
 }
 
 void Races::note_own_use(const BufferUse& use, const std::vector<Interval>& bytes) {
-  if (!use.writes || bytes.empty() || window_.protocol->target().memory().is_dynamic()) return;
-  const Interval first{bytes.front().low, bytes.front().low + 1};
-  if (first.low >= 0 && first.low < window_.bytes && own_uses_.size() < kMostOwnUses)
-    own_uses_.push_back({first, here(), strict->told(), use.fence_of == &window_});
+  if (bytes.empty() || window_.protocol->target().memory().is_dynamic()) return;
+  for (const Interval& each : bytes)
+    if (each.low >= 0 && each.low < window_.bytes && own_uses_.size() < kMostOwnUses)
+      own_uses_.push_back({each, here(), strict->told(), use.fence_of == &window_, use.writes});
 }
 
-// One that is over by itself is in the way of an update alone: what is read then may be what it has brought.
-const Races::OwnUse* Races::own_use_at(const Interval& bytes, bool read) const {
-  for (const OwnUse& use : own_uses_)
-    if ((use.lasts || (!read && use.told == strict->told())) && use.bytes.low < bytes.high &&
-        bytes.low < use.bytes.high)
+// One that is over by itself is in the way of an update alone, since what is read then may be what it has brought; and not
+// if the other one may have heard of it. An origin that has heard of nobody since the fence has not.
+const Races::OwnUse* Races::own_use_at(const Interval& bytes, const Accesses::Access& access) const {
+  const bool reads = rma::is_read(access.act), ignorant = access.barrier == number_of_fence();
+  for (const OwnUse& use : own_uses_) {
+    if (use.bytes.low >= bytes.high || bytes.low >= use.bytes.high) continue;
+    if (use.writes ? use.lasts || (!reads && (ignorant || use.told == strict->told())) : !reads && ignorant)
       return &use;
+  }
   return nullptr;
 }
 
@@ -339,19 +378,26 @@ void Races::check_own_use(const Accesses::Access& access, const std::vector<Inte
   if (reads && access.epoch != fence_epoch()) return;
   for (const Interval& each : bytes) {
     const uintptr_t begin = window_.protocol->target().memory().address_of(each.low);
-    auto writer = strict->outstanding().writer(begin, begin + static_cast<uintptr_t>(each.high - each.low));
-    if (!writer && access.epoch == fence_epoch())
-      if (const OwnUse* const earlier = own_use_at(each, reads)) writer = earlier->place;
-    if (!writer) continue;
-    if (is_first(access, window_.rank(), writer->caller))
+    auto user = strict->outstanding().writer(begin, begin + static_cast<uintptr_t>(each.high - each.low));
+    bool writes = true;
+    if (!user && access.epoch == fence_epoch())
+      if (const OwnUse* const earlier = own_use_at(each, access)) {
+        user = earlier->place;
+        writes = earlier->writes;
+      }
+    if (!user) continue;
+    if (is_first(access, window_.rank(), user->caller))
       tell(access, {MPI_ERR_RMA_CONFLICT,
-                    fmt::format("rank {} {} {}, into which rank {} receives as well: what {} is undefined (the "
-                                "standard, section 12.7)",
-                                access.origin, verb_of(access.act), bytes_text(each, window_.rank()), window_.rank(),
-                                reads ? "it finds" : "is there afterwards"),
+                    fmt::format("rank {} {} {}, {} which rank {} {} as well: what {} is undefined (the standard, "
+                                "section 12.7)",
+                                access.origin, verb_of(access.act), bytes_text(each, window_.rank()),
+                                writes ? "into" : "from", window_.rank(), writes ? "receives" : "sends",
+                                reads    ? "it finds"
+                                : writes ? "is there afterwards"
+                                         : "that one finds"),
                     {place_of(access.origin, access),
-                     {fmt::format("rank {} receives there by", window_.rank()),
-                      {writer->function, code_address(writer->caller)}}}});
+                     {fmt::format("rank {} {} there by", window_.rank(), writes ? "receives" : "sends from"),
+                      {user->function, code_address(user->caller)}}}});
     return;
   }
 }
@@ -459,6 +505,14 @@ void Races::hears(int from, std::span<const std::byte> bytes) {
     if (get(bytes, id) && get(bytes, site.function) && get(bytes, site.address.offset) &&
         get_text(bytes, site.address.module))
       sites_[{from, id}] = site;
+    return;
+  }
+  if (word == Word::pending) {
+    Accesses::Access access{.origin = from, .epoch = kLock};
+    Interval run;
+    if (!get(bytes, access.barrier)) return;
+    while (get(bytes, run) && get(bytes, access.act) && get(bytes, access.site) && get(bytes, access.grain))
+      meet_since_barrier(access, {run});
     return;
   }
   Race finding;

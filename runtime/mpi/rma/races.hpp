@@ -9,7 +9,8 @@
 //   nothing is said of what only reads, for that is complete when its data are there. So what is found is a matter of
 //   time, and what is told is true at any time;
 // - under locks, too, those are of ranks that have left the same barrier last, and have made no call since then by which
-//   one could have heard of the other: whenever they come, a note at MPI_Finalize.
+//   one could have heard of the other: whenever they come, a note at MPI_Finalize. What a rank had started before that
+//   barrier, and does not know to be complete there, is as what it starts behind it.
 // Refuses to judge loads and stores of the program, of which nobody tells.
 #pragma once
 
@@ -45,13 +46,14 @@ class Races final : public rma::Witness, public Exposed {
     int rank = 0;
     std::vector<rma::Interval> bytes;
     rma::Accesses::Access access;
-    uint32_t barrier = 0;  // of an operation under a lock: Strict::knows_nothing_since()
   };
   Started about_to(const rma::Act& act, const rma::Target& target, const void* request) TUTTI_ENGINE_OWNED;
   Error check(const Started& started) TUTTI_ENGINE_OWNED;
   // It starts by the next call of the protocol.
   void record(const Started& started) TUTTI_ENGINE_OWNED;
-  void completed(int rank) TUTTI_ENGINE_OWNED;          // kAll: of all
+  // A call is about to wait until they are complete at that rank, kAll: at all; and has.
+  void about_to_complete(int rank) TUTTI_ENGINE_OWNED;
+  void completed(int rank) TUTTI_ENGINE_OWNED;
   void completed_locally(int rank) TUTTI_ENGINE_OWNED;  // what has brought data here is over
   void request_gone(const void* request);               // likewise; any thread
   // An operation without a request is complete here, whose origin buffer has to be what it was (check/steady.hpp).
@@ -75,15 +77,17 @@ class Races final : public rma::Witness, public Exposed {
   Error touches(const BufferUse& use) override;
 
  private:
-  // A call of this rank that writes to its memory, in the epoch of MPI_Win_fence that goes on.
+  // A call of this rank that uses its memory, in the epoch of MPI_Win_fence that goes on.
   struct OwnUse {
     rma::Interval bytes;
     CallSite place;
     uint64_t told;  // Strict::told() before it
     bool lasts;     // until the epoch ends, as that of this window's MPI_Get, which a fence alone completes
+    bool writes;
   };
   void note_own_use(const BufferUse& use, const std::vector<rma::Interval>& bytes) TUTTI_REQUIRES(mutex_);
-  const OwnUse* own_use_at(const rma::Interval& bytes, bool read) const TUTTI_REQUIRES(mutex_);
+  const OwnUse* own_use_at(const rma::Interval& bytes, const rma::Accesses::Access& access) const
+      TUTTI_REQUIRES(mutex_);
   // A call of some rank, as all understand it.
   struct Site {
     uint16_t function = 0;
@@ -99,6 +103,7 @@ class Races final : public rma::Witness, public Exposed {
     std::vector<Place> places;
   };
 
+  void drop_started(int rank, bool (*over)(const rma::Accesses::Access&)) TUTTI_ENGINE_OWNED;
   uint8_t epoch_of(int rank) const TUTTI_ENGINE_OWNED;
   uint8_t fence_epoch() const;
   uint32_t announce(int rank, CallSite place) TUTTI_ENGINE_OWNED;
@@ -111,8 +116,8 @@ class Races final : public rma::Witness, public Exposed {
                   const char* when) const TUTTI_REQUIRES(mutex_);
   void tell(const rma::Accesses::Access& access, Race finding) TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
   bool is_first(const rma::Accesses::Access& one, int other, uint64_t call) TUTTI_REQUIRES(mutex_);
-  void meet_since_barrier(uint32_t barrier, const rma::Accesses::Access& access,
-                          const std::vector<rma::Interval>& bytes) TUTTI_REQUIRES(mutex_);
+  void meet_since_barrier(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
+      TUTTI_REQUIRES(mutex_);
   uint32_t number_of_fence() const;
   void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes)
       TUTTI_REQUIRES(mutex_) TUTTI_ENGINE_OWNED;
@@ -123,8 +128,9 @@ class Races final : public rma::Witness, public Exposed {
   Window& window_;
   Mutex mutex_;
   std::vector<rma::Accesses> started_
-      TUTTI_GUARDED_BY(mutex_);                    // by target: those of this rank that may not be complete there
-  rma::Accesses served_ TUTTI_GUARDED_BY(mutex_);  // those of all at this rank's memory
+      TUTTI_GUARDED_BY(mutex_);                         // by target: those of this rank that may not be complete there
+  std::vector<char> fetches_ TUTTI_GUARDED_BY(mutex_);  // by target: some of them fetch, under a lock
+  rma::Accesses served_ TUTTI_GUARDED_BY(mutex_);       // those of all at this rank's memory
   // Those under locks of ranks that knew of nothing since this barrier, over or not.
   uint32_t barrier_ TUTTI_GUARDED_BY(mutex_) = 0;
   rma::Accesses since_barrier_ TUTTI_GUARDED_BY(mutex_);

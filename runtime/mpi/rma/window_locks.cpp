@@ -87,6 +87,8 @@ Error unlock(Window& window, std::span<const int> ranks) TUTTI_ENGINE_OWNED {
   if (SeenWindow* const looks_on = seen(window)) [[unlikely]]
     for (const int rank : ranks) looks_on->unlocks(rank);
   fence_behind_update();
+  if (window.races) [[unlikely]]
+    for (const int rank : ranks) window.races->about_to_complete(rank);
   for (const int rank : ranks) protocol.unlock(rank);
   auto open = ranks.begin();
   window.comm->engine().wait_until(

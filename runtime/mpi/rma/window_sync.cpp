@@ -77,6 +77,8 @@ Error check_assertion(int assertion, int allowed, const char* which) {
 
 void await_flushed(Window& win, int rank) {
   rma::WindowEnd& protocol = *win.protocol;
+  if (win.races) [[unlikely]]
+    win.races->about_to_complete(rank);
   if (protocol.is_near(rank)) [[likely]] {
     protocol.flush_locally(rank);
     win.comm->engine().over_at_once();
