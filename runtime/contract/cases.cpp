@@ -266,7 +266,9 @@ bool Checker::conclude(Case& c) {
 
 void Checker::tell(const Finding& f, const Ledger* ledger, bool aloud) {
   if (ends_job(ledger)) hooks_.end_job(f.exit_code ? f.exit_code : f.error_class, text_of(f));
-  if (aloud) log_line(Level::error, text_of(f));
+  if (!aloud) return;
+  log_line(Level::error, text_of(f));
+  if (ledger && !options_.report_only && hooks_.is_told) hooks_.is_told(*ledger);
 }
 
 void Checker::break_for_all(Ledger& ledger, const Finding& f) {

@@ -60,6 +60,8 @@ inline transport::Header control(Control what, uint64_t ticket, uint32_t serial 
 struct Hooks {
   // Prints the report and ends the job.
   void (*end_job)(int code, const std::string& report) = nullptr;
+  // This process has printed a report of calls on this communicator or file, which ends nothing: errors are returned.
+  void (*is_told)(const Ledger& ledger) = nullptr;
   // Is this process in MPI_Finalize?
   bool (*is_finalizing)() = nullptr;
   // May no thread act but those that stand in blocking calls?

@@ -208,6 +208,18 @@ static void exchange(const char* name) {
       MPI_Bcast(all, 4, (MPI_Datatype)1, 0, MPI_COMM_WORLD); /* LINE glued */
     }
     MPI_Barrier(MPI_COMM_WORLD);
+  } else if (strncmp(name, "file_", 5) == 0) {
+    MPI_File file;
+    MPI_File_open(MPI_COMM_WORLD, "fatal.dat", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
+    if (is(name, "file_handled")) MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    const int code = rank == 1 ? MPI_File_read_all(file, all, 4, MPI_INT, MPI_STATUS_IGNORE)
+                               : MPI_File_write_all(file, all, 4, MPI_INT, MPI_STATUS_IGNORE);
+    int of = MPI_SUCCESS;
+    if (is(name, "file_asked")) MPI_Error_class(code, &of);
+    MPI_File_close(&file);
+    puts("done");
+    fflush(stdout);
   } else if (is(name, "null_type")) {
     MPI_Send(all, 2, MPI_DATATYPE_NULL, 1, 4, MPI_COMM_WORLD); /* LINE null_type */
   } else if (is(name, "persistent_left")) {

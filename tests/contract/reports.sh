@@ -76,6 +76,18 @@ if [ "$case" = alone ]; then
   exit 0
 fi
 
+# Files return errors: the job goes on to its end, whose exit code is not 0 unless the program has looked at them.
+if [[ $case = file_* ]]; then
+  cd "$(dirname "$out")" || exit 1
+  timeout 30 "$bin/mpirun" -n 3 "$program" "$case" >"$out" 2>"$err"
+  code=$?
+  [ $code = "$([ "$case" = file_overlooked ] && echo 1 || echo 0)" ] || fail "the exit code is $code"
+  grep -qE "error: rank 1 calls MPI_File_read_all \(fatal.c:[0-9]+\) where ranks 0 and 2 call MPI_File_write_all \(fatal.c:[0-9]+\), on the file fatal.dat \(3 ranks\)" "$err" ||
+    fail "what does not fit together is not told"
+  [ "$(grep -c "done" "$out")" = 3 ] || fail "the program has not come to its end"
+  exit 0
+fi
+
 world='MPI_COMM_WORLD \(3 ranks\)'
 declare -A sentence=(
   [order]="ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\) where ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\), on $world"

@@ -29,6 +29,7 @@
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/entry_guard.hpp"
+#include "mpi/object/errors_of_files.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/memory_kinds.hpp"
 #include "mpi/object/process.hpp"
@@ -234,6 +235,11 @@ void close_process(Instance& i, Process& p) TUTTI_REQUIRES(i.making) {
   if (flight::Record* record = flight::mine()) record->phase.store(flight::kFinalized, std::memory_order_relaxed);
   const std::function<void()> part = p.transport->parting();
   p.transport.reset();
+  if (errors_of_files().are_overlooked())
+    p.job->abort(
+        1,
+        "the calls of its ranks on a file do not fit together, as was said above, and nobody has looked at the "
+        "errors that they returned: the job ends in MPI_Finalize, and not well");
   p.job->leave();
   // A rank that leaves PMIx (4.2) counts as lost in a fence that is open, perhaps that of a program
   // which another rank of the node runs after this one. One that has failed is never there.

@@ -14,9 +14,11 @@
 #include "boot/joining.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
+#include "contract/ledger.hpp"
 #include "contract/threads.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
+#include "functions.hpp"
 #include "members/processes.hpp"
 #include "mpi/check/buffers.hpp"
 #include "mpi/check/known_memory.hpp"
@@ -24,6 +26,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/comm/survivor.hpp"
 #include "mpi/env/instance.hpp"
+#include "mpi/object/errors_of_files.hpp"
 #include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/operations.hpp"
@@ -135,6 +138,11 @@ contract::Hooks contract_hooks(int job_size) {
               [](int code, const std::string& text) {
                 end_all_connected(code, true);
                 process().job->abort(code, text);
+              },
+          .is_told =
+              [](const contract::Ledger& ledger) {
+                if (ledger.origin().function == static_cast<uint16_t>(Function::File_open))
+                  errors_of_files().told.store(true, std::memory_order_relaxed);
               },
           .is_finalizing = []() TUTTI_ENGINE_OWNED { return process().finalizing; },
           .all_threads_blocked = all_threads_blocked,

@@ -18,6 +18,7 @@
 #include "mpi/object/api_error.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/entry_guard.hpp"
+#include "mpi/object/errors_of_files.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/other_jobs.hpp"
 #include "mpi/object/process.hpp"
@@ -176,9 +177,16 @@ class AddedCodes {
   std::map<int, Added> added_ TUTTI_GUARDED_BY(mutex_);
   int last_ TUTTI_GUARDED_BY(mutex_) = MPI_ERR_LASTCODE;
 };
+struct KnownErrors {
+  AddedCodes added;
+  ErrorsOfFiles of_files;
+};
+KnownErrors& known_errors() {
+  static KnownErrors known;
+  return known;
+}
 AddedCodes& added() {
-  static AddedCodes codes;
-  return codes;
+  return known_errors().added;
 }
 
 bool is_standard(int code) {
@@ -265,6 +273,10 @@ Errhandler* HandleOf<Errhandler>::predefined(uintptr_t value) {
 
 const int* last_used_code() {
   return added().last();
+}
+
+ErrorsOfFiles& errors_of_files() {
+  return known_errors().of_files;
 }
 
 std::string class_string(int code) {
@@ -362,8 +374,10 @@ Error create_errhandler(Errhandler::Function function, Errhandler::On on, MPI_Er
 Error set_errhandler(HasErrhandler& on, Errhandler& errhandler) {
   if (Error e = errhandler.suits(on.kind)) return e;
   on.errhandler = Ref<Errhandler>(&errhandler);
-  if (checking.watcher && on.kind == Errhandler::On::file) [[unlikely]]
-    checking.watcher->sets_handler_of_file();
+  if (on.kind == Errhandler::On::file) {
+    errors_of_files().looked_at.store(true, std::memory_order_relaxed);
+    if (checking.watcher) checking.watcher->sets_handler_of_file();
+  }
   if (contract::Ledger* ledger = on.ledger()) ledger->set_fatal(errhandler.ends_job());
   return {};
 }
@@ -382,9 +396,17 @@ Error call_errhandler_of(HasErrhandler& on, int errorcode, const char* function)
   return {};
 }
 
+namespace {
+
+void looks_at_error() {
+  errors_of_files().looked_at.store(true, std::memory_order_relaxed);
+  if (checking.watcher) checking.watcher->asks_of_error();
+}
+
+}  // namespace
+
 Error error_class(int errorcode, int* errorclass) {
-  if (checking.watcher) [[unlikely]]
-    checking.watcher->asks_of_error();
+  looks_at_error();
   if (is_standard(errorcode)) {
     *errorclass = errorcode;
   } else if (const auto mine = added().find(errorcode)) {
@@ -396,8 +418,7 @@ Error error_class(int errorcode, int* errorclass) {
 }
 
 Error error_string(int errorcode, char* string, int* resultlen) {
-  if (checking.watcher) [[unlikely]]
-    checking.watcher->asks_of_error();
+  looks_at_error();
   std::string text = class_string(errorcode);
   if (const auto mine = added().find(errorcode)) {
     text = mine->text;
