@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   misuse::requests(judge, strict);
   misuse::partitions(judge);
   misuse::buffers(judge, strict);
+  if (strict) misuse::heap(judge);
   if (strict) misuse::steady(judge, world.rank(), world.size());
   misuse::files(judge, strict, world.rank(), world.size());
   misuse::graphs(judge, strict, world.rank(), world.size());

@@ -10,7 +10,9 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "engine/engine.hpp"
+#include "mpi/check/among_threads.hpp"
 #include "mpi/check/closed_memory.hpp"
+#include "mpi/check/heap_blocks.hpp"
 #include "mpi/check/initialised_memory.hpp"
 #include "mpi/check/knowledge.hpp"
 #include "mpi/check/known_memory.hpp"
@@ -25,9 +27,10 @@ namespace {
 
 using race_detector::Fiber;
 
-// Which sanitizers look on.
+// Who looks on, or can be asked: sanitizers, and of memory with --check=strict the allocator.
 struct Sanitizers {
   bool asks_for_memory = false, tells_of_accesses = false, closes_memory = false, knows_values = false;
+  HeapBlocks* heap = nullptr;  // lives as long as the process
   bool hears_of_ends() const { return tells_of_accesses || closes_memory || knows_values; }
 };
 Sanitizers sanitizers;
@@ -39,7 +42,10 @@ struct UnderWay {
     Fiber fiber = nullptr;
     CallSite started;
   };
-  std::unordered_map<const void*, Operation> operations TUTTI_GUARDED_BY(mutex);  // by owner
+  using Operations = std::unordered_map<const void*, Operation>;  // by owner
+  Operations operations TUTTI_GUARDED_BY(mutex);
+  // Of those that are over, for the next ones: what is allocated the sanitizer looks at, too.
+  std::vector<Operations::node_type> spare TUTTI_GUARDED_BY(mutex);
   race_detector::Order completed_for_all;  // by one thread's call: what the operations of others have done
   bool has_completed_for_all TUTTI_GUARDED_BY(mutex) = false;  // something has been put there, or soon is
 };
@@ -52,15 +58,22 @@ UnderWay& under_way() {
 // already.
 Fiber fiber_of(const void* owner, CallSite& place) {
   UnderWay& all = under_way();
-  const Lock lock(all.mutex);
-  const auto [at, is_new] = all.operations.try_emplace(owner);
-  if (!is_new) {
+  const LockAmongThreads lock(all.mutex);
+  if (const auto at = all.operations.find(owner); at != all.operations.end()) {
     if (!place.caller) place = at->second.started;
     return at->second.fiber;
   }
   const Fiber fiber = race_detector::take_fiber(flight::name_of_function(place.function));
-  at->second = {fiber, place};
-  if (!fiber) all.operations.erase(at);
+  if (!fiber) return nullptr;
+  if (all.spare.empty()) {
+    all.operations[owner] = {fiber, place};
+    return fiber;
+  }
+  UnderWay::Operations::node_type node = std::move(all.spare.back());
+  all.spare.pop_back();
+  node.key() = owner;
+  node.mapped() = {fiber, place};
+  all.operations.insert(std::move(node));
   return fiber;
 }
 
@@ -77,11 +90,11 @@ void end_accesses(const void* owner, bool for_all) {
   Fiber fiber = nullptr;
   bool hears = false;
   {
-    const Lock lock(all.mutex);
+    const LockAmongThreads lock(all.mutex);
     hears = all.has_completed_for_all;
     if (const auto at = all.operations.find(owner); at != all.operations.end()) {
       fiber = at->second.fiber;
-      all.operations.erase(at);
+      all.spare.push_back(all.operations.extract(at));
       all.has_completed_for_all = hears || for_all;
     }
   }
@@ -93,11 +106,12 @@ void end_accesses(const void* owner, bool for_all) {
 }
 
 Error ask_for_memory(std::span<const BufferUse> uses) {
-  for (const BufferUse& use : uses)
-    if (Error e = outside_of_memory(use.payload, use.writes ? "receive" : "send")) {
-      if (strict) return strict->found(std::move(e));
-      return e;
-    }
+  for (const BufferUse& use : uses) {
+    const char* const side = use.writes ? "receive" : "send";
+    Error e = sanitizers.heap ? sanitizers.heap->left_by(use.payload, side) : outside_of_memory(use.payload, side);
+    if (e && strict) e = strict->found(std::move(e));
+    if (e) return e;
+  }
   return {};
 }
 
@@ -153,7 +167,8 @@ uint32_t number_of_barrier(const coll::Call& call, const Comm& comm) {
 
 void open_buffers() {
   // Tests of a library that is itself instrumented hand over what is no memory on purpose.
-  sanitizers.asks_for_memory = knows_memory() && (strict || !is_instrumented_itself());
+  if (strict && !sanitizer_looks_on()) sanitizers.heap = HeapBlocks::find().release();
+  sanitizers.asks_for_memory = sanitizers.heap || (knows_memory() && (strict || !is_instrumented_itself()));
   sanitizers.tells_of_accesses = race_detector::is_here();
   sanitizers.closes_memory = closed_memory::is_possible();
   sanitizers.knows_values = initialised_memory::is_seen();

@@ -43,13 +43,15 @@ Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   else
     made = sends ? make_partitioned_send(std::move(given)) : make_partitioned_receive(std::move(given));
   auto* persistent = new PersistentRequest(comm, [made, &engine = comm.engine()](MPI_Request* round) {
+    // Of a send each partition is in use once it is ready; of a receive all are, until one is known to have arrived.
+    StartedBuffers buffers;
+    if (watches_buffers && !made->is_send() && !made->is_over_at_once()) [[unlikely]]
+      if (Error e = buffers.take({{made->memory_of(0, made->partitions() - 1), true}})) return e;
     const engine::Engine::Guard own(engine);
     Request& started = made->start();
     *round = handle_of<Request>(started);
-    // Of a send each partition is in use once it is ready.
-    const BufferUse use{made->memory_of(0, made->partitions() - 1), true};
     if (watches_buffers && made->round()) [[unlikely]]
-      show_buffers(started, {&use, made->is_send() ? 0u : 1u});
+      buffers.give_to(started);
     return Error();
   });
   persistent->partitioned = std::move(made);

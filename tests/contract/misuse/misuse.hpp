@@ -62,6 +62,7 @@ void handles(Judge& judge, bool strict);
 void requests(Judge& judge, bool strict);
 void partitions(Judge& judge);
 void buffers(Judge& judge, bool strict);
+void heap(Judge& judge);                        // likewise
 void steady(Judge& judge, int rank, int size);  // of --check=strict alone
 void files(Judge& judge, bool strict, int rank, int size);
 void graphs(Judge& judge, bool strict, int rank, int size);

@@ -182,6 +182,35 @@ void partitions_written(Judge& judge) {
   OK(MPI_Request_free(&receive));
 }
 
+// A partition that nobody has asked for is the receive's until all have come.
+void partitions_used_early(Judge& judge) {
+  MPI_Request send, receive;
+  OK(MPI_Psend_init(sent, 2, kInts / 2, MPI_INT, 0, 2, self, MPI_INFO_NULL, &send));
+  OK(MPI_Precv_init(received, 2, kInts / 2, MPI_INT, 0, 2, self, MPI_INFO_NULL, &receive));
+  int other = 0;
+  const auto pass_on = [&] {
+    return MPI_Sendrecv(received, 1, MPI_INT, 0, 3, &other, 1, MPI_INT, 0, 3, self, MPI_STATUS_IGNORE);
+  };
+  for (const bool asks : {true, false}) {
+    judge.right("partition received", "before MPI_Start", pass_on());
+    OK(MPI_Start(&send));
+    OK(MPI_Start(&receive));
+    judge.wrong("partition used early", "MPI_Sendrecv", pass_on(), MPI_ERR_BUFFER,
+                "shares bytes with the receive buffer");
+    OK(MPI_Pready(0, send));
+    if (asks) {
+      for (int flag = 0; !flag;) OK(MPI_Parrived(receive, 0, &flag));
+      judge.right("partition received", "MPI_Parrived", pass_on());
+    }
+    OK(MPI_Pready(1, send));
+    OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+    OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    judge.right("partition received", "MPI_Wait", pass_on());
+  }
+  OK(MPI_Request_free(&send));
+  OK(MPI_Request_free(&receive));
+}
+
 void written_to_file(Judge& judge, const Text& path) {
   MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
   const Text words = "of the buffer was written to before the access to the file was complete";
@@ -213,6 +242,7 @@ void steady(Judge& judge, int rank, int size) {
   arrays_changed(judge);
   origins_written(judge);
   partitions_written(judge);
+  partitions_used_early(judge);
 #ifndef __SANITIZE_THREAD__  // which sees this race, too
   Scratch scratch;
   std::vector<Text> own;
