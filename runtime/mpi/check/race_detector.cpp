@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "base/os/thread_sanitizer.hpp"
+#include "mpi/check/among_threads.hpp"
 
 // ThreadSanitizer's interface for those who switch threads by themselves, and for generated code. Null where the program
 // has none. Fibers came with gcc 10 and clang 9. NOLINTBEGIN(bugprone-reserved-identifier)
@@ -30,7 +31,6 @@ namespace tutti::mpi::race_detector {
 
 struct OneFiber {
   void* const handle;
-  Order order{};
   std::string name{};
 };
 
@@ -51,7 +51,7 @@ constexpr bool kIsInstrumented = false;
 
 constexpr size_t kMostFibers = 1024;
 constexpr int kMostRuns = 4096;
-constexpr unsigned kInOrder = 0;  // the fiber is behind the thread that switches to it
+constexpr unsigned kInOrder = 0;  // what is switched to is behind what switches to it
 constexpr unsigned kUnordered = 1;
 
 // The calling thread acts as the fiber. Nothing but what is told to the sanitizer may happen meanwhile.
@@ -106,7 +106,7 @@ void Order::acquire_for(Fiber fiber) {
 
 Fiber take_fiber(std::string_view name) {
   Pool& all = pool();
-  const Lock lock(all.mutex);
+  const LockAmongThreads lock(all.mutex);
   if (!all.free.empty()) {
     // A name costs as much as all else. The latest few that were given back: a program has few kinds under way at once.
     constexpr ptrdiff_t kLatest = 8;
@@ -134,7 +134,7 @@ Fiber take_fiber(std::string_view name) {
 }
 
 void give_back(Fiber fiber) {
-  const Lock lock(pool().mutex);
+  const LockAmongThreads lock(pool().mutex);
   pool().free.push_back(fiber);
 }
 
@@ -145,8 +145,9 @@ void name(Fiber fiber, std::string_view name) {
 }
 
 void order_me_behind(Fiber fiber) {
-  fiber->order.release_of(fiber);
-  fiber->order.acquire();
+  void* const self = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(fiber->handle, kUnordered);
+  __tsan_switch_to_fiber(self, kInOrder);
 }
 
 void access(const Payload& payload, bool writes, uint64_t caller) {

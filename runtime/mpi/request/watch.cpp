@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request/watch.hpp"
 
+#include <atomic>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +20,10 @@ struct OneWatcher {
 struct AllWatched {
   Mutex mutex;
   std::unordered_map<const Request*, std::vector<OneWatcher>> of TUTTI_GUARDED_BY(mutex);
+  // So many as there are in `of`, so that a process which watches none asks no lock. Whoever completes or frees a request
+  // comes behind the thread that has watched it, as it comes behind the one that has made it: no order is wanted.
+  std::atomic<size_t> count{0};
+  bool are_none() const { return count.load(std::memory_order_relaxed) == 0; }
 };
 
 // Never destroyed: requests may go while the process ends.
@@ -34,12 +39,14 @@ bool watch(Request& request, WatchFunction watcher, void* state) {
   AllWatched& all = all_watched();
   const Lock lock(all.mutex);
   all.of[&request].push_back({watcher, state});
+  all.count.store(all.of.size(), std::memory_order_relaxed);
   return true;
 }
 
 void tell_watchers(const Request& request, Watched what, int partition) {
   if (what == Watched::ends && buffers_end) buffers_end(&request);
   AllWatched& all = all_watched();
+  if (all.are_none()) return;
   // Held meanwhile: of two threads that ask for the status the second one must find the data in their place, too.
   const Lock lock(all.mutex);
   const auto found = all.of.find(&request);
@@ -60,9 +67,11 @@ void hand_watchers_on(const Request& from, Request& to) {
 void Request::forget_watched() {
   if (buffers_end) buffers_end(this);
   AllWatched& all = all_watched();
+  if (all.are_none()) return;
   const Lock lock(all.mutex);
   auto node = all.of.extract(this);
   if (!node) return;
+  all.count.store(all.of.size(), std::memory_order_relaxed);
   for (const OneWatcher& watcher : node.mapped()) watcher.call(watcher.state, static_cast<int>(Watched::goes), 0);
 }
 
