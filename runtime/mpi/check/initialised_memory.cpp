@@ -41,13 +41,13 @@ struct Run {
 bool is_under_valgrind() {
   return RUNNING_ON_VALGRIND != 0;
 }
-void forget(const Run& run) {
+void forget([[maybe_unused]] const Run& run) {
   (void)VALGRIND_MAKE_MEM_UNDEFINED(run.begin, run.bytes);
 }
-void define(const Run& run) {
+void define([[maybe_unused]] const Run& run) {
   (void)VALGRIND_MAKE_MEM_DEFINED_IF_ADDRESSABLE(run.begin, run.bytes);
 }
-void tell(const Run& run) {
+void tell([[maybe_unused]] const Run& run) {
   (void)VALGRIND_CHECK_MEM_IS_DEFINED(run.begin, run.bytes);
 }
 // Whether none of the bytes has a value, as far as that is known.
