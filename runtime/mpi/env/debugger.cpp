@@ -19,11 +19,11 @@ namespace tutti::mpi::env {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(50);
-std::atomic<bool> released{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler sets it");
+std::atomic<int> released{0};  // no bool: not each processor stores one byte at once
+static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler sets it");
 
 void release(int) {
-  released.store(true, std::memory_order_relaxed);
+  released.store(1, std::memory_order_relaxed);
 }
 
 // While the debugger holds the process nothing of this runs: that it is seen means that it has let go on.
@@ -52,7 +52,7 @@ void wait_for_debugger(const boot::JobInfo& job) {
       ::getpid());
   flight::Record* const record = flight::mine();
   if (record) record->phase.store(flight::kAwaitsDebugger, std::memory_order_relaxed);
-  while (!released.load(std::memory_order_relaxed) && !has_debugger()) std::this_thread::sleep_for(kLook);
+  while (released.load(std::memory_order_relaxed) == 0 && !has_debugger()) std::this_thread::sleep_for(kLook);
   if (record) record->phase.store(flight::kRuns, std::memory_order_relaxed);
   ::sigaction(SIGCONT, &before, nullptr);
 }
