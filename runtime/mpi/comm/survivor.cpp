@@ -122,9 +122,12 @@ bool Survivor::take_changes() {
   const std::vector<members::Change> changes = process_.processes->changes_since(read_);
   read_ += changes.size();
   if (changes.empty()) return false;
-  const bool directly = &process_.engine->transport() == &process_.transport->direct();
+  // Nothing goes to one who has failed, as answers to what is left of it would, past the router, which knows of that.
+  const bool any_failed = std::ranges::any_of(
+      changes, [](const members::Change& change) { return change.state == members::State::failed; });
+  if (any_failed && &process_.engine->transport() == &process_.transport->direct())
+    process_.engine->switch_transport(*process_.transport);
   process_.transport->take_changes();
-  if (directly) process_.engine->switch_transport(process_.transport->direct());
   bool any = hear_all();
   for (const members::Change& change : changes) {
     if (change.state != members::State::failed) continue;
