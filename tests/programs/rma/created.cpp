@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a program gives to a window (MPI_Win_create), among ranks of one node. What is sent: synchronisation travels with
-// a short operation before it, and a lock with what is behind it. What is not: puts and gets are copies of the kernel's where the
-// target computes, and where they are long. And that a put comes though its origin makes no further call. Rank 0 acts at the last rank.
+// Memory that a program gives to a window (MPI_Win_create), among ranks of one node. What is sent: synchronisation
+// travels with a short operation before it, and a lock with what is behind it. What is not: puts and gets are copies of the
+// kernel's where the target computes, or where one of some length comes alone. And that a put comes though its origin makes
+// no further call. Rank 0 acts at the last rank.
 // The argument says how operations go: "copied", by the kernel where that is sooner; "messages", always
 // (transport.cma=off, rma.direct=off).
 #include <sys/uio.h>
