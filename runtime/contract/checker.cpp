@@ -373,8 +373,9 @@ void Checker::take_answer(const Header& header) {
     const int rank = channel.sides ? channel.peers.rank_of(header.process) : -1;
     return ledger->differs(header.serial, rank, header.signature);
   }
-  // Whoever has left will not come to this call any more.
-  if ((status == Status::finalizing || status == Status::freed) && ledger->word_of_call(header.serial))
+  // Whoever has left will not come to this call any more, but where a member has failed: then the call ends by that.
+  const bool has_left = status == Status::finalizing || status == Status::freed;
+  if (has_left && !ledger->channel_.harm && ledger->word_of_call(header.serial))
     mismatch(*ledger, header.serial, Difference::function);
 }
 
