@@ -15,6 +15,8 @@ class NodeLayout {
  public:
   // `place` by rank: a number that exactly the ranks of one node share.
   NodeLayout(std::span<const int> place, int rank);
+  // `place` by process, of which these are the ranks. Without memory for each of them where they are dealt out regularly.
+  NodeLayout(std::span<const int> place, const ProcessList& processes, int rank);
   NodeLayout seen_by(int rank) const;  // the same one, of another rank
 
   int nodes() const { return nodes_; }
@@ -35,6 +37,12 @@ class NodeLayout {
 
  private:
   enum class Dealt : unsigned char { in_blocks, in_turn, irregularly };
+  template <class Place>
+  bool find_blocks(const Place& place);
+  template <class Place>
+  bool find_turns(const Place& place);
+  template <class Place>
+  void list_all(const Place& place);
 
   int size_ = 0, nodes_ = 0, fewest_ = 0, most_ = 0;
   bool equal_ = true, contiguous_ = true;

@@ -43,6 +43,15 @@ std::vector<int> ProcessList::to_vector() const {
   return all;
 }
 
+ProcessList ProcessList::at(const ProcessList& ranks) const {
+  Builder numbers;
+  ranks.each_range([&](int rank, int count, int step) {
+    if (is_regular()) return numbers.add_range(first_ + rank * stride_, count, step * stride_);
+    for (int i = 0; i < count; ++i) numbers.add((*this)[rank + i * step]);
+  });
+  return numbers.take();
+}
+
 bool ProcessList::operator==(const ProcessList& other) const {
   if (size_ != other.size_ || !rest_ != !other.rest_) return false;
   if (rest_ == other.rest_ && rest_) return true;
@@ -59,6 +68,17 @@ void ProcessList::Builder::add(int process) {
   }
   last_ = process;
   ++size_;
+}
+
+void ProcessList::Builder::add_range(int first, int count, int stride) {
+  for (int i = 0; i < count; ++i) {
+    add(first + i * stride);
+    const Piece& piece = pieces_.back();
+    if (size_ - piece.rank < 2 || piece.stride != stride) continue;
+    size_ += count - 1 - i;
+    last_ = first + (count - 1) * stride;
+    return;
+  }
 }
 
 ProcessList ProcessList::Builder::take() {

@@ -49,6 +49,11 @@ class ProcessList {
   Iterator begin() const;
   Iterator end() const;
   std::vector<int> to_vector() const;
+  // The numbers of the ranks that `ranks` has, in its order.
+  ProcessList at(const ProcessList& ranks) const;
+  // Its pieces in their order, of which a list that is not regular may have many: visit(first, count, stride).
+  template <class Visit>
+  void each_range(Visit&& visit) const;
 
   bool operator==(const ProcessList& other) const;
 
@@ -102,13 +107,26 @@ inline ProcessList::Iterator ProcessList::end() const {
   return {*this, size_};
 }
 
+template <class Visit>
+void ProcessList::each_range(Visit&& visit) const {
+  if (!rest_) {
+    if (size_ > 0) visit(first_, size_, stride_);
+    return;
+  }
+  for (size_t i = 0; i < rest_->pieces.size(); ++i)
+    visit(rest_->pieces[i].first, count_of(rest_->pieces, i), rest_->pieces[i].stride);
+  for (const int number : rest_->list) visit(number, 1, 1);
+}
+
 // Takes the numbers one by one, and finds the pieces among them. Lists that are equal are built alike.
 class ProcessList::Builder {
  public:
   void add(int process);
   void add(const ProcessList& all) {
-    for (const int process : all) add(process);
+    all.each_range([this](int first, int count, int stride) { add_range(first, count, stride); });
   }
+  // first, first + stride, …: no matter how many.
+  void add_range(int first, int count, int stride);
   int size() const { return size_; }
   ProcessList take();
 

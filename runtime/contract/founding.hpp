@@ -17,6 +17,8 @@ namespace tutti::contract {
 // 2^32 of them. Messages of groups without such a communicator have a context of their own (engine/context.hpp).
 inline constexpr uint32_t kCreateGroupSerial = std::numeric_limits<uint32_t>::max();
 inline constexpr uint32_t kLeadersSerial = kCreateGroupSerial - 1;
+// Likewise, but these messages belong to a collective call: they are found by its number, and nobody gives a tag.
+inline constexpr uint32_t kDividedSerial = kLeadersSerial - 1;
 
 // What the first of a group tells the others: plain, for messages. Its bytes begin with a mark, by which it is known
 // among the messages that nobody has received.

@@ -26,7 +26,7 @@ test_programs() {
   nodes_up $nodes
   local name
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
-    op.user comm.communicators comm.resources comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.bcast_gaps \
+    op.user comm.communicators comm.divided comm.resources comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.bcast_gaps \
     coll.stress coll.requests legal.collectives rma.fence rma.pscw rma.lock rma.lock_all rma.atomics rma.derived rma.dynamic \
     rma.large rma.shared rma.direct rma.random rma.errors; do
     launch --host $all "$programs/program.$name"

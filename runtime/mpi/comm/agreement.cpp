@@ -20,10 +20,11 @@ namespace {
 constexpr size_t kMostListed = 8;  // values of an array in a sentence
 constexpr size_t kMostParts = 4, kMostText = 88;
 
-uint32_t hash_of(std::span<const int> values) {
-  uint64_t hash = 0x9e3779b97f4a7c15u + values.size();
+template <class Values>
+uint32_t hash_of(const Values& values, int begin = 0) {
+  uint64_t hash = 0x9e3779b97f4a7c15u + static_cast<uint64_t>(values.size());
   for (const int value : values) {
-    hash = (hash ^ static_cast<uint32_t>(value)) * 0xff51afd7ed558ccdu;
+    hash = (hash ^ static_cast<uint32_t>(value + begin)) * 0xff51afd7ed558ccdu;
     hash ^= hash >> 32;
   }
   return static_cast<uint32_t>(hash) | 1;
@@ -80,12 +81,12 @@ std::string name_of(Function function) {
 }  // namespace
 
 void Given::add(const char* name, int value) {
-  parts_.push_back({name, hash_of({&value, 1}), std::to_string(value)});
+  parts_.push_back({name, hash_of(std::span(&value, 1)), std::to_string(value)});
 }
 
 void Given::add_truth(const char* name, bool value) {
   const int truth = value;
-  parts_.push_back({name, hash_of({&truth, 1}), value ? "true" : "false"});
+  parts_.push_back({name, hash_of(std::span(&truth, 1)), value ? "true" : "false"});
 }
 
 void Given::add(const char* name, std::span<const int> values) {
@@ -157,8 +158,8 @@ Error agree(Comm& comm, Function function, const Given& mine) {
 
 // ---- groups
 
-Said said_of(std::span<const int> members) {
-  return {hash_of(members), static_cast<int32_t>(members.size())};
+Said said_of(const ProcessList& members, int begin) {
+  return {hash_of(members, begin), members.size()};
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/function.hpp"
+#include "base/process_list.hpp"
 #include "engine/context.hpp"
 #include "mpi/comm/comm.hpp"
 
@@ -58,7 +59,7 @@ Error agree(Comm& comm, Function function, const Given& mine);
 // and `inside` by rank of the hidden channel; `members`: mine, as its ranks.
 Error agree_on_groups(Comm& comm, std::span<const Said> said, std::span<const char> inside,
                       std::span<const int> members);
-// What stands for a group in it; not 0.
-Said said_of(std::span<const int> members);
+// What stands for a group in it, whose members are these ranks, counted from `begin`; its hash is not 0.
+Said said_of(const ProcessList& members, int begin);
 
 }  // namespace tutti::mpi

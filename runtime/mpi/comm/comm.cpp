@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comm/comm.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "members/processes.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/area_key.hpp"
+#include "mpi/comm/dividing.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/comm/survivor.hpp"
 #include "mpi/object/current.hpp"
@@ -164,6 +166,10 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
   return area;
 }
 
+bool are_many(const Comm& comm) {
+  return comm.hidden.size() >= 64 || comm.process.stress_mode.kind != StressMode::Kind::off;
+}
+
 // Who is where, if the ranks are on several nodes. What all ranks know alike, so that they choose
 // alike.
 const NodeLayout* Comm::find_nodes() {
@@ -172,12 +178,12 @@ const NodeLayout* Comm::find_nodes() {
   if (job.node_ranks.size() == job_size || size() < 3) return nullptr;
   const std::vector<int>& node_of = process.processes->nodes();
   if (!group->nodes) {
-    std::vector<int> places;
-    for (const int member : group->processes) {
-      if (static_cast<size_t>(member) >= node_of.size()) return nullptr;
-      places.push_back(node_of[static_cast<size_t>(member)]);
-    }
-    group->nodes = std::make_shared<const NodeLayout>(places, rank());
+    bool all_known = true;
+    group->processes.each_range([&](int first, int count, int stride) {
+      all_known = all_known && std::max(first, first + (count - 1) * stride) < static_cast<int>(node_of.size());
+    });
+    if (!all_known) return nullptr;
+    group->nodes = std::make_shared<const NodeLayout>(node_of, group->processes, rank());
   }
   return group->nodes->nodes() > 1 ? group->nodes.get() : nullptr;
 }

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "base/fault_point.hpp"
 #include "base/flight.hpp"
+#include "base/secret.hpp"
 #include "contract/checker.hpp"
+#include "contract/founding.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
@@ -20,6 +24,7 @@
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/dividing.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/comm/summary.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
@@ -158,6 +163,78 @@ Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList&
   return failure(failed, "a process of the new communicator has failed");
 }
 
+Error hear_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
+                 int rank, std::byte* all, size_t bytes) {
+  const Engine::Guard own(engine);
+  if (checking.watcher) [[unlikely]]
+    checking.watcher->acts();
+  hearsay::may_tell();
+  const int size = processes.size();
+  const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
+  // Those whose blocks come by way of `from`: itself, and who follows it up to the next one that says more than one.
+  const auto blocks = [&](int from) {
+    const int64_t most = from > 0 ? from & -from : size;
+    return Payload{all + static_cast<size_t>(from) * bytes,
+                   std::min<int64_t>(most, size - from) * static_cast<int64_t>(bytes), &Layout::bytes()};
+  };
+  int open = 0;
+  std::array<engine::RecvOperation, 31> receives;
+  size_t heard = 0;
+  const int64_t reach = rank > 0 ? rank & -rank : size;
+  for (int64_t bit = 1; bit < reach && rank + bit < size; bit <<= 1) {
+    engine::RecvOperation& receive = receives[heard++];
+    const auto from = static_cast<int>(rank + bit);
+    match.source = sources[from];
+    receive.payload = blocks(from);
+    receive.match = match;
+    receive.owner = &open;
+    receive.on_complete = over;
+    ++open;
+    engine.recv(receive);
+  }
+  engine.wait_until([&] { return open == 0; },
+                    [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
+                      for (size_t i = 0; i < heard; ++i)
+                        if (receives[i].posted) needs.process(processes[rank + (1 << i)]);
+                    });
+  int failed = MPI_SUCCESS;
+  for (size_t i = 0; i < heard && failed == MPI_SUCCESS; ++i) {
+    failed = receives[i].outcome.mpi_class;
+    if (failed == MPI_SUCCESS && receives[i].outcome.sent_bytes == 0) failed = MPIX_ERR_PROC_FAILED;
+  }
+  if (rank > 0) {
+    engine::SendOperation send;
+    send.payload = blocks(rank);
+    if (failed != MPI_SUCCESS) send.payload.count = 0;  // who has not heard all says nothing
+    send.peer = processes[rank & (rank - 1)];
+    match.source = sources[rank];
+    send.match = match;
+    send.owner = &open;
+    send.on_complete = over;
+    open = 1;
+    engine.send(send);
+    engine.wait_until([&] { return open == 0; },
+                      [&](life::Condition& needs) TUTTI_ENGINE_OWNED {
+                        if (!send.sent || !send.matched) needs.process(send.peer);
+                      });
+    if (failed == MPI_SUCCESS) failed = send.outcome.mpi_class;
+  }
+  hearsay::may_hear();
+  if (failed == MPI_SUCCESS || failed == MPI_ERR_TRUNCATE) return {};
+  return failure(failed, "a process of the communicator has failed");
+}
+
+engine::Match match_of_call(const Comm& comm) {
+  const Engine::Guard own(*comm.hidden.engine);
+  return {comm.hidden.context, 0, static_cast<int>(comm.hidden.next_serial & 0x7fffffff), contract::kDividedSerial};
+}
+
+bool is_on_nodes(Comm& comm) {
+  const Engine::Guard own(*comm.hidden.engine);
+  comm.find_area();
+  return comm.hidden.nodes != nullptr;
+}
+
 InRankOrder in_rank_order(const ProcessList& ranks, int mine) {
   const int me = ranks[mine];
   std::vector<int> sorted = ranks.to_vector();
@@ -224,74 +301,17 @@ Error copy_attributes(const Comm& from, Comm& to) {
 
 namespace {
 
-// The ranks [begin, end) of a color, in the order of key and rank.
-std::vector<int> members_of(const std::vector<SplitEntry>& all, int color, int begin, int end) {
-  std::vector<int> members;
-  for (int r = begin; r < end; ++r)
-    if (all[static_cast<size_t>(r)].color == color) members.push_back(r);
-  std::stable_sort(members.begin(), members.end(),
-                   [&](int a, int b) { return all[static_cast<size_t>(a)].key < all[static_cast<size_t>(b)].key; });
-  return members;
-}
-
-// By ranks of the hidden channel. `rank`: which of them is this process, or MPI_UNDEFINED.
-Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank = MPI_UNDEFINED) {
-  ProcessList::Builder processes;
-  for (const int member : members) processes.add(comm.hidden.process_of(member));
-  return new_group(processes.take(), rank, *comm.group);
-}
-
-}  // namespace
-
-Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcomm) {
-  const int size = comm.hidden.size(), me = comm.hidden.rank;
-  const SplitEntry& mine = all[static_cast<size_t>(me)];
-  const auto give_back = [&] {
-    if (mine.context != engine::kNoContext) comm.contexts().release(mine.context);
-  };
-  TUTTI_FAULT_POINT("split.exchanged");
-  *newcomm = MPI_COMM_NULL;
-  if (mine.color == MPI_UNDEFINED) {
-    give_back();
-    return {};
-  }
-  const Sides sides = comm.hidden.sides ? comm.hidden.sides : Sides{size, size, me};
-  const std::vector<int> local = members_of(all, mine.color, sides.begin(), sides.begin() + sides.size());
-  const std::vector<int> remote =
-      members_of(all, mine.color, sides.other_begin(), sides.other_begin() + sides.other_size());
-  const bool complete = !comm.is_inter() || !remote.empty();
-  const int first = sides.in_first() || remote.empty() ? local[0] : remote[0];
-  if (first != me || !complete) give_back();
-  if (!complete) return {};
-  const uint64_t context = all[static_cast<size_t>(first)].context;
-  if (context == engine::kNoContext) return no_context_left(comm);
-  const auto rank = static_cast<int>(std::find(local.begin(), local.end(), me) - local.begin());
-  *newcomm = make_intercomm(comm, group_of(comm, local, rank), comm.is_inter() ? group_of(comm, remote) : Ref<Group>(),
-                            sides.in_first(), context)
-                 ->handle;
-  return {};
-}
-
-Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
-  return divide(comm, function, color, key, Given(), newcomm);
-}
-
-Error divide(Comm& comm, Function function, int color, int key, const Given& given, MPI_Comm* newcomm) {
-  const auto alike = [&](std::span<const SplitEntry> all) -> Error {
-    if (!Given::is_asked_for(comm)) return {};
-    std::vector<uint32_t> said;
-    for (const SplitEntry& entry : all) said.push_back(entry.said.hash);
-    return agree(comm, function, given, said);
-  };
-  return divide_if(comm, function, SplitEntry{color, key, engine::kNoContext, {given.hash(), 0}}, alike, newcomm);
-}
-
-namespace {
-
 // The members' ranks in `comm`; an error if one is not in it.
 Result<ProcessList> ranks_in(const Comm& comm, const Group& group) {
-  const ProcessRanks rank_of(comm.group->processes, group.size());
+  const ProcessList& all = comm.group->processes;
+  const ProcessRanks rank_of(all, group.size());
   ProcessList::Builder ranks;
+  if (group.processes.is_regular() && all.is_regular() && group.size() > 2) {
+    // In equal steps: all of them are there if the first two and the last one are.
+    const int first = rank_of(group.processes[0]), second = rank_of(group.processes[1]),
+              last = rank_of(group.processes[group.size() - 1]);
+    if (first >= 0 && second >= 0 && last >= 0) return ProcessList::range(first, group.size(), second - first);
+  }
   for (const int member : group.processes) {
     const int rank = rank_of(member);
     if (rank < 0)
@@ -347,6 +367,24 @@ Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   return divide(comm, Function::Comm_split, color, key, newcomm);
 }
 
+namespace {
+
+// Whether all members of each group give it, in one order, which few numbers tell of all ranks: what those say that are in
+// their group is to be said as often as the first of each says that there are members.
+Result<bool> groups_are_whole(Comm& comm, const Said& said, int place) {
+  const auto* first = reinterpret_cast<const char*>(&said);
+  const std::string_view text(first, sizeof said);
+  static_assert(sizeof said == 8);  // no bytes that mean nothing
+  const std::array<uint64_t, 2> meaning = {siphash("members, once", text), siphash("members, again", text)};
+  std::array<uint64_t, 2> left{};
+  for (size_t i = 0; i < left.size() && place != MPI_UNDEFINED; ++i)
+    left[i] = meaning[i] - (place == 0 ? meaning[i] * static_cast<uint64_t>(said.members) : 0);
+  if (Error e = sum_of_all(comm, Function::Comm_create, left)) return e;
+  return left == std::array<uint64_t, 2>{};
+}
+
+}  // namespace
+
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   Result<ProcessList> members = ranks_in(comm, group);
   if (!members) return std::move(members).error();
@@ -355,10 +393,15 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   const bool inside = group.rank != MPI_UNDEFINED;
   const int color = !inside ? MPI_UNDEFINED : comm.is_inter() ? 0 : members->front();
   if (!Given::is_asked_for(comm)) return divide(comm, Function::Comm_create, color, inside ? group.rank : 0, newcomm);
-  std::vector<int> ranks = members->to_vector();
-  for (int& rank : ranks) rank += comm.hidden.sides ? comm.hidden.sides.begin() : 0;
+  const int begin = comm.hidden.sides ? comm.hidden.sides.begin() : 0;
   // What ranks give that are not in it changes nothing, and is a matter of strict, which has a watcher.
-  const Said said = inside || checking.watcher ? said_of(ranks) : Said();
+  const Said said = inside || checking.watcher ? said_of(*members, begin) : Said();
+  if (are_many(comm) && may_tell_apart(comm) && !checking.watcher) {
+    Result<bool> whole = groups_are_whole(comm, said, group.rank);
+    if (!whole) return std::move(whole).error();
+    *newcomm = MPI_COMM_NULL;
+    if (*whole) return inside ? make_of_members(comm, *members, newcomm) : Error();
+  }
   const auto alike = [&](std::span<const SplitEntry> all) {
     std::vector<Said> said_by;
     std::vector<char> inside_of;
@@ -366,6 +409,8 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
       said_by.push_back(entry.said);
       inside_of.push_back(entry.color != MPI_UNDEFINED);
     }
+    std::vector<int> ranks = members->to_vector();
+    for (int& rank : ranks) rank += begin;
     return agree_on_groups(comm, said_by, inside_of, ranks);
   };
   return divide_if(comm, Function::Comm_create, SplitEntry{color, inside ? group.rank : 0, engine::kNoContext, said},

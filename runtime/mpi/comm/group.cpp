@@ -57,6 +57,8 @@ Result<ProcessList> in_ranges(const Group& group, int64_t n, int ranges[][3]) {
     for (int64_t end : {first, first + (last - first) / stride * stride})
       if (end < 0 || end >= group.size())
         return failure(MPI_ERR_RANK, "range {} has rank {}, which is not in the group of {}", i, end, group.size());
+    const auto count = static_cast<int>((last - first) / stride) + 1;
+    if (n == 1) return ProcessList::range(ranges[i][0], count, count > 1 ? ranges[i][2] : 1);
     for (int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride)
       if (Error e = list.add(rank)) return e;
   }
@@ -64,10 +66,8 @@ Result<ProcessList> in_ranges(const Group& group, int64_t n, int ranges[][3]) {
 }
 
 MPI_Group include(const Group& group, const ProcessList& ranks) {
-  ProcessList::Builder processes;
-  for (const int rank : ranks) processes.add(group.processes[rank]);
   const int mine = group.rank == MPI_UNDEFINED ? -1 : ranks.rank_of(group.rank);
-  return make_group(processes.take(), mine < 0 ? MPI_UNDEFINED : mine, group.session);
+  return make_group(group.processes.at(ranks), mine < 0 ? MPI_UNDEFINED : mine, group.session);
 }
 
 MPI_Group exclude(const Group& group, const ProcessList& ranks) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From two groups to an intercommunicator, and back to one (the standard, section 7.6).
-#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "base/bytes.hpp"
+#include "base/process_list_on_wire.hpp"
 #include "contract/founding.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
@@ -11,6 +17,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/comm/summary.hpp"
 #include "mpi/object/hearsay.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/other_jobs.hpp"
@@ -23,9 +30,10 @@ using engine::Engine;
 
 // What one leader tells the other, and its own group: how many processes stand behind it, whether they are
 // the first group, and, if they are, the context. `count` -1, to its group: it could not reach the other. `apart`:
-// processes of several jobs are among them, so that numbers say nothing.
+// processes of several jobs are among them, so that numbers say nothing. `list_bytes`: of the list of the processes.
 struct Offer {
   int64_t count = 0;
+  int64_t list_bytes = 0;
   int64_t apart = 0;
   uint64_t context = engine::kNoContext;
   int64_t first = 0;
@@ -70,7 +78,7 @@ int hidden_rank(const Comm& peer, int remote_leader) {
 }
 
 // The leader's part: who stands on the other side, and what both agree about.
-Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& offer, std::vector<int>& remote) {
+Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& offer, Bytes& remote) {
   if (remote_leader < 0 || remote_leader >= peer->remote_size())
     return failure(MPI_ERR_RANK, "rank {} is not in the peer communicator of {} rank{} (argument remote_leader)",
                    remote_leader, peer->remote_size(), peer->remote_size() == 1 ? "" : "s");
@@ -81,6 +89,9 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
                    remote_leader);
   offer.first = channel.rank < other;
   offer.count = local.size();
+  Bytes mine;
+  put_list(mine, local.group->processes);
+  offer.list_bytes = static_cast<int64_t>(mine.size());
   offer.context = offer_context(offer.first != 0);
   offer.apart = engine::spans_jobs(peer->context()) || engine::spans_jobs(local.context());
   Offer theirs;
@@ -90,12 +101,10 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
     local.contexts().release(offer.context);
     return {};
   }
-  remote.resize(static_cast<size_t>(theirs.count));
-  const std::vector<int> mine = local.group->processes.to_vector();
-  if (Error e = swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(),
-                           remote.size() * sizeof(int)))
-    return e;
+  remote.resize(static_cast<size_t>(theirs.list_bytes));
+  if (Error e = swap_bytes(channel, other, tag, mine.data(), mine.size(), remote.data(), remote.size())) return e;
   offer.count = theirs.count;
+  offer.list_bytes = theirs.list_bytes;
   if (!offer.first) offer.context = theirs.context;
   return {};
 }
@@ -107,9 +116,9 @@ Error bcast_from(Comm& comm, int leader, void* data, size_t bytes) {
 }
 
 // No process may stand on both sides.
-Error check_disjoint(const Group& local, const std::vector<int>& remote) {
-  const ProcessRanks rank_of(local.processes, static_cast<int64_t>(remote.size()));
-  for (size_t i = 0; i < remote.size(); ++i)
+Error check_disjoint(const Group& local, const ProcessList& remote) {
+  const ProcessRanks rank_of(local.processes, remote.size());
+  for (int i = 0; i < remote.size(); ++i)
     if (const int rank = rank_of(remote[i]); rank >= 0)
       return failure(MPI_ERR_COMM,
                      "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too "
@@ -136,6 +145,26 @@ Error create_apart(Comm& local, int leader, Comm* peer, int remote_leader, int t
   return {};
 }
 
+// Which ranks of a group do not say the same to MPI_Intercomm_merge, where some do not.
+Error differing(Comm& intercomm, bool high) {
+  const Sides sides = intercomm.hidden.sides;
+  const char mine = high;
+  std::vector<char> said(static_cast<size_t>(sides.all));
+  coll::Call exchange = allgather_bytes(&mine, said.data(), sizeof mine);
+  exchange.signature = contract::word_of(Function::Intercomm_merge);
+  if (Error e = run(intercomm, exchange)) return e;
+  int rank = 1;
+  while (rank + 1 < sides.all &&
+         (rank == sides.first || said[static_cast<size_t>(rank)] == said[static_cast<size_t>(rank) - 1]))
+    ++rank;
+  const int begin = rank < sides.first ? 0 : sides.first;
+  return failure(
+      MPI_ERR_ARG,
+      "rank {} and rank {} of {} group do not say the same of whether it comes last: all ranks of a group do "
+      "(argument high)",
+      rank - 1 - begin, rank - begin, sides.is_mine(rank) ? "this" : "the other");
+}
+
 }  // namespace
 
 Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
@@ -145,7 +174,7 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
                    local_leader, local_comm.size(), local_comm.size() == 1 ? "" : "s");
   const bool leads = local_comm.rank() == local_leader;
   Offer offer;
-  std::vector<int> remote;
+  Bytes remote;
   Error failed;
   if (leads) {
     failed = meet(local_comm, peer_comm, remote_leader, tag, offer, remote);
@@ -157,58 +186,59 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
   if (offer.count < 0)
     return failure(static_cast<int>(offer.error_class),
                    "the leader, rank {}, could not speak with the other group: its own error says why", local_leader);
-  remote.resize(static_cast<size_t>(offer.count));
-  if (Error e = bcast_from(local_comm, local_leader, remote.data(), remote.size() * sizeof(int))) return e;
-  Error overlap = check_disjoint(*local_comm.group, remote);
+  remote.resize(static_cast<size_t>(offer.list_bytes));
+  if (Error e = bcast_from(local_comm, local_leader, remote.data(), remote.size())) return e;
+  std::span<const std::byte> list = remote;
+  std::optional<ProcessList> processes = get_list(list);
+  Error overlap = processes && processes->size() == offer.count
+                      ? check_disjoint(*local_comm.group, *processes)
+                      : failure(MPI_ERR_OTHER, "the other leader has told something else than a list of processes");
   if (overlap || offer.context == engine::kNoContext) {
     if (leads && offer.first) local_comm.contexts().release(offer.context);
     return overlap ? std::move(overlap) : no_context_left(local_comm);
   }
-  *newintercomm = make_intercomm(local_comm, local_comm.group, new_group(remote, MPI_UNDEFINED, *local_comm.group),
-                                 offer.first != 0, offer.context)
-                      ->handle;
+  *newintercomm =
+      make_intercomm(local_comm, local_comm.group, new_group(*std::move(processes), MPI_UNDEFINED, *local_comm.group),
+                     offer.first != 0, offer.context)
+          ->handle;
   return {};
 }
 
 Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   if (!intercomm.is_inter())
     return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument intercomm)");
-  struct Entry {
-    int64_t high;
-    uint64_t context;
-  };
   const engine::Channel& channel = intercomm.hidden;
   const Sides sides = channel.sides;
   // Either group may come first, and its first rank makes the context.
-  const Entry mine{high != 0, offer_context(intercomm, sides.rank_in_group() == 0)};
-  std::vector<Entry> all(static_cast<size_t>(sides.all));
-  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
-  exchange.signature = contract::word_of(Function::Intercomm_merge);
-  if (Error e = run(intercomm, exchange)) {
-    intercomm.contexts().release(mine.context);
+  uint64_t context = offer_context(intercomm, sides.rank_in_group() == 0);
+  // Of the first group and of the other one: whether any rank says that it comes last, and whether any says that it does not;
+  // and the contexts.
+  enum : size_t { kHigh, kLow, kContext, kNumbers };
+  std::array<uint64_t, 2 * kNumbers> said{};
+  const size_t mine = sides.in_first() ? size_t{0} : size_t{kNumbers};
+  said[mine + (high ? kHigh : kLow)] = 1;
+  said[mine + kContext] = context;
+  Error e = largest_of_all(intercomm, Function::Intercomm_merge, said);
+  for (size_t side = 0; side < said.size() && !e; side += kNumbers)
+    if (said[side + kHigh] && said[side + kLow]) e = differing(intercomm, high != 0);
+  if (e) {
+    intercomm.contexts().release(context);
     return e;
   }
-  const auto say = [&](int rank) -> const Entry& { return all[static_cast<size_t>(rank)]; };
-  for (int rank = 1; rank < sides.all; ++rank)
-    if (rank != sides.first && say(rank).high != say(rank - 1).high) {
-      intercomm.contexts().release(mine.context);
-      const int begin = rank < sides.first ? 0 : sides.first;
-      return failure(MPI_ERR_ARG,
-                     "rank {} and rank {} of {} group do not say the same of whether it comes last: all ranks "
-                     "of a group do (argument high)",
-                     rank - 1 - begin, rank - begin, sides.is_mine(rank) ? "this" : "the other");
-    }
   // Where both say the same, the order is that of the union.
-  const bool swapped = say(0).high > say(sides.first).high;
-  const int first = swapped ? sides.first : 0;
-  if (channel.rank != first) intercomm.contexts().release(mine.context);
-  if (say(first).context == engine::kNoContext) return no_context_left(intercomm);
+  const bool swapped = said[kHigh] > said[kNumbers + kHigh];
+  if (channel.rank != (swapped ? sides.first : 0)) intercomm.contexts().release(context);
+  context = said[(swapped ? size_t{kNumbers} : size_t{0}) + kContext];
+  if (context == engine::kNoContext) return no_context_left(intercomm);
   ProcessList::Builder processes;
-  for (int r = 0; r < sides.all; ++r) processes.add(channel.process_of(swapped ? (r + sides.first) % sides.all : r));
+  const ProcessList group = channel.peers.at(ProcessList::range(0, sides.first)),
+                    other = channel.peers.at(ProcessList::range(sides.first, sides.all - sides.first));
+  processes.add(swapped ? other : group);
+  processes.add(swapped ? group : other);
   const int rank = !swapped           ? channel.rank
                    : sides.in_first() ? channel.rank + sides.other_size()
                                       : channel.rank - sides.first;
-  *newintracomm = make_comm(intercomm, processes.take(), rank, say(first).context)->handle;
+  *newintracomm = make_comm(intercomm, processes.take(), rank, context)->handle;
   return {};
 }
 

@@ -2,6 +2,7 @@
 // How communicators are made out of others: what the calls of other chapters that make some share.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,19 @@ MPI_Comm hand_out(Comm& made);
 // An error if who tells this rank has failed, of which it knows then, or has an error, which it tells in place of it all.
 Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
                  int rank, void* data, size_t bytes);
+
+// The same way backwards: each has put `bytes` bytes at its place of `all`, and the first gets those of all of them. What
+// others have where the bytes of neither themselves nor of those that tell them stand is as it was.
+Error hear_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
+                 int rank, std::byte* all, size_t bytes);
+
+// For these where they are part of a collective call, of which an exchange of all ranks is over: the match of its messages,
+// as far as it is the same for all of them.
+engine::Match match_of_call(const Comm& comm);
+
+// Whether the ranks are on several nodes, as far as all of them know: then comm.hidden.nodes says who is where. Engine not
+// owned.
+bool is_on_nodes(Comm& comm);
 
 // The members of a group by their ranks in what all of them are in, so that all know who comes first, in whatever order
 // the program has named them. `mine`: my place in it.

@@ -90,7 +90,8 @@ Result<std::vector<Sharing>> sharing_of_all(Comm& comm, Function function) {
   return all;
 }
 
-Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, std::vector<int32_t>& groups) {
+Error try_groups(Comm& comm, const ExchangeBytes& exchange, int me, std::span<const Sharing> all,
+                 std::vector<int32_t>& groups) {
   std::map<int32_t, std::vector<Sharing>> members;
   for (size_t r = 0; r < groups.size(); ++r)
     if (groups[r] >= 0) members[groups[r]].push_back(all[r]);
@@ -100,14 +101,13 @@ Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, st
         way && sharing.size() > 1 && *way != SharedWay::dev_shm)
       ways[first] = *way;
   if (ways.empty()) return {};
-  const int me = comm.hidden.rank;
   const int32_t mine = groups[static_cast<size_t>(me)];
   const auto way = ways.find(mine);
   Word word;
   std::unique_ptr<SharedFile> memory;
   if (me == mine && way != ways.end()) {
     // Groups of several machines may find themselves in one folder of a network.
-    const std::string name = fmt::format("tutti.{}.try.{:x}.{}", own_job().view().id, comm.context(), mine);
+    const std::string name = fmt::format("tutti.{}.try.{:x}.{}", own_job().view().id, comm.context(), comm.hidden.rank);
     Result<std::unique_ptr<SharedFile>> made = SharedFile::make(way->second, name, 1);
     if (made) {
       memory = *std::move(made);
@@ -115,14 +115,10 @@ Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, st
     }
   }
   std::vector<Word> words(groups.size());
-  coll::Call tell = allgather_bytes(&word, words.data(), sizeof word);
-  tell.signature = contract::word_of(function);
-  if (Error e = run(comm, tell)) return e;
+  if (Error e = exchange(&word, words.data(), sizeof word)) return e;
   const uint8_t comes = way == ways.end() || me == mine || SharedFile::open(words[static_cast<size_t>(mine)].text, 1);
   std::vector<uint8_t> all_come(groups.size());
-  coll::Call answer = allgather_bytes(&comes, all_come.data(), 1);
-  answer.signature = contract::word_of(function);
-  if (Error e = run(comm, answer)) return e;
+  if (Error e = exchange(&comes, all_come.data(), 1)) return e;
   for (size_t r = 0; r < groups.size(); ++r)
     if (groups[r] >= 0 && !all_come[r]) groups[r] = static_cast<int32_t>(r);
   return {};

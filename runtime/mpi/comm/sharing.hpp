@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,8 +38,11 @@ std::vector<int32_t> sharing_groups(std::span<const Sharing> all);
 // engine not owned.
 Result<std::vector<Sharing>> sharing_of_all(Comm& comm, Function function);
 
-// Collective likewise. `groups` as above, of all ranks, or -1. Where a group shares in another way than by /dev/shm it
-// is tried: whoever does not come to the memory of its group's first rank makes a group of its own.
-Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, std::vector<int32_t>& groups);
+// Collective among those whose `exchange` it is: what each gives in `mine`, `bytes` bytes, all get in `all`, by place.
+using ExchangeBytes = std::function<Error(const void* mine, void* all, size_t bytes)>;
+// Where a group shares in another way than by /dev/shm it is tried: whoever does not come to the memory of its group's
+// first rank makes a group of its own. `groups` as above, or -1; `me`: my place among all.
+Error try_groups(Comm& comm, const ExchangeBytes& exchange, int me, std::span<const Sharing> all,
+                 std::vector<int32_t>& groups);
 
 }  // namespace tutti::mpi

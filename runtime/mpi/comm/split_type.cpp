@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,6 +26,7 @@
 #include "mpi/comm/dividing.hpp"
 #include "mpi/comm/psets.hpp"
 #include "mpi/comm/sharing.hpp"
+#include "mpi/comm/summary.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
@@ -131,7 +134,8 @@ std::optional<Common> common_of(const Told& told, int32_t unguided, int32_t shar
 }
 
 // Of each rank that wishes to share memory, the first one of its group; -1: it wishes something else.
-Result<std::vector<int32_t>> groups_of_sharers(Comm& comm, std::span<const Told> all) {
+Result<std::vector<int32_t>> groups_of_sharers(Comm& comm, const ExchangeBytes& exchange, int me,
+                                               std::span<const Told> all) {
   std::vector<Sharing> sharing, wishing;
   std::vector<size_t> who;
   for (size_t r = 0; r < all.size(); ++r) {
@@ -143,8 +147,93 @@ Result<std::vector<int32_t>> groups_of_sharers(Comm& comm, std::span<const Told>
   const std::vector<int32_t> found = sharing_groups(wishing);
   std::vector<int32_t> groups(all.size(), -1);
   for (size_t i = 0; i < who.size(); ++i) groups[who[i]] = static_cast<int32_t>(who[static_cast<size_t>(found[i])]);
-  if (Error e = try_groups(comm, Function::Comm_split_type, sharing, groups)) return e;
+  if (Error e = try_groups(comm, exchange, me, sharing, groups)) return e;
   return groups;
+}
+
+// The lowest of those that belong together is their color.
+Error give_colors(Comm& comm, const ExchangeBytes& exchange, int me, std::span<Told> all, int32_t unguided) {
+  Result<std::vector<int32_t>> sharers = groups_of_sharers(comm, exchange, me, all);
+  if (!sharers) return std::move(sharers).error();
+  std::map<Common, int32_t> first;
+  for (size_t r = 0; r < all.size(); ++r) {
+    const std::optional<Common> common = common_of(all[r], unguided, (*sharers)[r]);
+    all[r].color = common ? first.try_emplace(*common, static_cast<int32_t>(r)).first->second : MPI_UNDEFINED;
+  }
+  return {};
+}
+
+// ---- where what the ranks wish is a matter of their nodes
+
+// What all ranks say in few numbers, each the largest one.
+struct InAll {
+  enum : size_t { kHash, kOtherHash, kSet, kAsks, kMachine, kOtherMachine, kNoMachine, kNumbers };
+  std::array<uint64_t, kNumbers> most{};
+
+  explicit InAll(const Told& mine) {
+    most[kHash] = mine.said.hash;
+    most[kOtherHash] = mine.said.hash ? ~uint64_t{mine.said.hash} : 0;
+    most[kSet] = mine.wish == kProcessSet;
+    if (mine.wish != kUnguided) return;
+    most[kAsks] = 1;
+    most[kMachine] = mine.sharing.machine;
+    most[kOtherMachine] = ~mine.sharing.machine;
+    most[kNoMachine] = mine.resources[tutti::kMachine] < 0;
+  }
+  // Nobody has more in common with ranks of other nodes, who leaves it to the library has its machine in common, and all
+  // give alike what they must.
+  bool is_by_node() const {
+    const bool alike = most[kOtherHash] == 0 || most[kOtherHash] == ~most[kHash];
+    const bool of_machines = most[kMachine] != ~most[kOtherMachine] && !most[kNoMachine];
+    return alike && !most[kSet] && (!most[kAsks] || of_machines);
+  }
+};
+
+// The ranks of each node exchange among themselves what they wish.
+Error divide_on_node(Comm& comm, Told mine, MPI_Comm* newcomm) {
+  const ProcessList& here = comm.hidden.nodes->mine();
+  const int me = comm.hidden.nodes->local();
+  const ProcessList processes = comm.hidden.peers.at(here);
+  const engine::Match match = match_of_call(comm);
+  const ExchangeBytes exchange = [&](const void* said, void* all, size_t bytes) -> Error {
+    std::memcpy(static_cast<std::byte*>(all) + static_cast<size_t>(me) * bytes, said, bytes);
+    if (Error e = hear_group(comm.engine(), match, processes, here, me, static_cast<std::byte*>(all), bytes)) return e;
+    return tell_group(comm.engine(), match, processes, here, me, all, bytes * static_cast<size_t>(here.size()));
+  };
+  mine.context = offer_context(comm, mine.color != MPI_UNDEFINED);
+  std::vector<Told> all(static_cast<size_t>(here.size()));
+  Error e = exchange(&mine, all.data(), sizeof mine);
+  if (!e) e = give_colors(comm, exchange, me, all, kMachine);
+  if (e) {
+    if (mine.context != engine::kNoContext) comm.contexts().release(mine.context);
+    return e;
+  }
+  return take_part(comm, {std::span<const Told>(all), here}, newcomm);
+}
+
+// `unguided`: what the library has chosen for those that leave it the choice.
+Error divide_by_wish(Comm& comm, const Told& mine, const Given& given, int32_t& unguided, MPI_Comm* newcomm) {
+  if (may_tell_apart(comm) && is_on_nodes(comm)) {
+    InAll said(mine);
+    if (Error e = largest_of_all(comm, Function::Comm_split_type, said.most)) return e;
+    unguided = kMachine;
+    if (said.is_by_node()) return divide_on_node(comm, mine, newcomm);
+  }
+  const ExchangeBytes exchange = [&](const void* say, void* all, size_t bytes) {
+    coll::Call call = allgather_bytes(say, all, static_cast<int64_t>(bytes));
+    call.signature = contract::word_of(Function::Comm_split_type);
+    return run(comm, call);
+  };
+  const auto color = [&](std::span<Told> all) -> Error {
+    if (Given::is_asked_for(comm)) {
+      std::vector<uint32_t> said;
+      for (const Told& told : all) said.push_back(told.said.hash);
+      if (Error e = agree(comm, Function::Comm_split_type, given, said)) return e;
+    }
+    unguided = type_that_divides(all);
+    return give_colors(comm, exchange, comm.hidden.rank, all, unguided);
+  };
+  return divide_if(comm, Function::Comm_split_type, mine, color, newcomm);
 }
 
 }  // namespace
@@ -163,23 +252,7 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   mine.resources.fill(kNotKnown);
   take_wish(mine, split_type, info);
   int32_t unguided = kNothing;
-  const auto color = [&](std::span<Told> all) -> Error {
-    if (Given::is_asked_for(comm)) {
-      std::vector<uint32_t> said;
-      for (const Told& told : all) said.push_back(told.said.hash);
-      if (Error e = agree(comm, Function::Comm_split_type, given, said)) return e;
-    }
-    Result<std::vector<int32_t>> sharers = groups_of_sharers(comm, all);
-    if (!sharers) return std::move(sharers).error();
-    unguided = type_that_divides(all);
-    std::map<Common, int32_t> first;  // who has it in common, by their lowest rank
-    for (size_t r = 0; r < all.size(); ++r) {
-      const std::optional<Common> common = common_of(all[r], unguided, (*sharers)[r]);
-      all[r].color = common ? first.try_emplace(*common, static_cast<int32_t>(r)).first->second : MPI_UNDEFINED;
-    }
-    return {};
-  };
-  if (Error e = divide_if(comm, Function::Comm_split_type, mine, color, newcomm)) return e;
+  if (Error e = divide_by_wish(comm, mine, given, unguided, newcomm)) return e;
   // Who leaves the choice to the library is told what it was.
   if (mine.wish == kUnguided && *newcomm != MPI_COMM_NULL && info && !info->predefined)
     info->set(kTypeKey, name_of(ResourceType{unguided}));

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "mpi/object/process.hpp"
 #include "mpi/process/beside.hpp"
 #include "mpi/process/connections.hpp"
+#include "mpi/process/numbers_told.hpp"
 #include "transport/guard.hpp"
 #include "transport/router.hpp"
 
@@ -294,19 +294,20 @@ class Meeting {
   std::vector<Member> ours_, theirs_;
 };
 
-// By which numbers the processes of one side know those of the other: a row for each.
-Result<std::string> tell_numbers(Comm& comm, int root, bool accepts, Socket& socket, const std::vector<int>& mine) {
-  std::string rows(mine.size() * sizeof(int) * static_cast<size_t>(comm.size()), '\0');
-  if (Error e = run(comm, allgather_bytes(mine.data(), rows.data(), static_cast<int64_t>(mine.size() * sizeof(int)))))
-    return e;
+// By which numbers the others know the processes of this side.
+Result<NumbersTold> tell_numbers(Comm& comm, int root, bool accepts, Socket& socket, const std::vector<int>& mine,
+                                 Function function) {
+  Result<std::vector<std::string>> rows = gather_texts(comm, NumbersTold::row_as_text(mine), function);
+  if (!rows) return std::move(rows).error();
+  const std::optional<NumbersTold> ours = NumbersTold::of(*rows);
+  if (!ours) return senseless();
   std::string theirs;
-  if (comm.rank() == root) theirs = exchanged(socket, rows, accepts);
+  if (comm.rank() == root) theirs = exchanged(socket, ours->packed(), accepts);
   if (Error e = spread_text(comm, root, theirs)) return e;
-  if (theirs.size() != rows.size()) {
-    const std::optional<Words> words = Words::unpacked(theirs);
-    return words && words->problem_class ? words->error() : senseless();
-  }
-  return theirs;
+  std::optional<NumbersTold> told = NumbersTold::unpacked(theirs, static_cast<int>(mine.size()), comm.size());
+  if (told) return *std::move(told);
+  const std::optional<Words> words = Words::unpacked(theirs);
+  return words && words->problem_class ? words->error() : senseless();
 }
 
 // No process may stand on both sides, of which both hear.
@@ -326,15 +327,9 @@ Ref<Group> group_of(const ProcessList& numbers) {
 }
 
 Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeting, const Side& other,
-                              const std::string& known_as) {
+                              const NumbersTold& known_as) {
   const uint64_t context = meeting.context();
   Process& p = comm.process;
-  std::vector<int> their_name(other.numbers.size());
-  for (size_t i = 0; i < their_name.size(); ++i)
-    std::memcpy(
-        &their_name[i],
-        known_as.data() + (i * static_cast<size_t>(comm.size()) + static_cast<size_t>(comm.rank())) * sizeof(int),
-        sizeof(int));
   auto connection = std::make_unique<Connection>();
   connection->context = context;
   connection->local = comm.group->processes.to_vector();
@@ -345,7 +340,8 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeti
     const Engine::Guard own(*p.engine);
     for (size_t i = 0; i < other.numbers.size(); ++i)
       if (p.processes->is_foreign(other.numbers[i])) {
-        p.processes->meet(other.numbers[i], other.members[i].address_from(meeting.me()), their_name[i]);
+        p.processes->meet(other.numbers[i], other.members[i].address_from(meeting.me()),
+                          known_as.at(static_cast<int>(i), comm.rank()));
         p.transport->add_foreign(other.numbers[i], meeting.me().away_of(other.members[i]));
       }
     connections().add(std::move(connection));
@@ -406,7 +402,7 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
   }
   TUTTI_FAULT_POINT("connect.known");
   if (Error e = check_disjoint(*comm.group, other.numbers)) return e;
-  Result<std::string> known_as = tell_numbers(comm, root, accepts, meeting.socket(), other.numbers);
+  Result<NumbersTold> known_as = tell_numbers(comm, root, accepts, meeting.socket(), other.numbers, function);
   if (!known_as) return std::move(known_as).error();
   TUTTI_FAULT_POINT("connect.numbered");
   return make_joined(comm, root, accepts, meeting, other, *known_as);
