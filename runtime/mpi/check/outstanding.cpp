@@ -72,14 +72,18 @@ bool overlaps_itself(const Payload& payload) {
   return false;
 }
 
-const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const {
-  auto at = taken_.lower_bound(begin > longest_ ? begin - longest_ : 0);
-  for (; at != taken_.end() && at->first < end; ++at) {
+const Outstanding::Taken* Outstanding::Book::shares(uintptr_t begin, uintptr_t end, const BufferUse& use) const {
+  auto at = taken.lower_bound(begin > longest ? begin - longest : 0);
+  for (; at != taken.end() && at->first < end; ++at) {
     const Taken& other = at->second;
-    if (other.end <= begin || !(use.writes || other.use.writes)) continue;
-    if (share_a_byte(use.payload, other.use.payload)) return &other;
+    if (other.end > begin && share_a_byte(use.payload, other.use.payload)) return &other;
   }
   return nullptr;
+}
+
+const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const {
+  const Taken* const other = written_.shares(begin, end, use);
+  return other || !use.writes ? other : read_.shares(begin, end, use);
 }
 
 Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
@@ -111,8 +115,9 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
       drop_locked(owner);
       return error;
     }
-    longest_ = std::max(longest_, span.end - span.begin);
-    of_owner_[owner].push_back(taken_.emplace(span.begin, Taken{span.end, use, owner, place}));
+    Book& book = use.writes ? written_ : read_;
+    book.longest = std::max(book.longest, span.end - span.begin);
+    of_owner_[owner].push_back(book.taken.emplace(span.begin, Taken{span.end, use, owner, place}));
   }
   return {};
 }
@@ -141,9 +146,10 @@ void Outstanding::drop(const void* owner) {
 void Outstanding::drop_locked(const void* owner) {
   const auto at = of_owner_.find(owner);
   if (at == of_owner_.end()) return;
-  for (const Map::iterator each : at->second) taken_.erase(each);
+  for (const Map::iterator each : at->second) (each->second.use.writes ? written_ : read_).taken.erase(each);
   of_owner_.erase(at);
-  if (taken_.empty()) longest_ = 0;
+  for (Book* book : {&read_, &written_})
+    if (book->taken.empty()) book->longest = 0;
 }
 
 }  // namespace tutti::mpi

@@ -45,7 +45,7 @@ class Outstanding {
   // For tests.
   size_t count() const {
     const Lock lock(mutex_);
-    return taken_.size();
+    return read_.taken.size() + written_.taken.size();
   }
 
  private:
@@ -56,13 +56,19 @@ class Outstanding {
     CallSite place;
   };
   using Map = std::multimap<uintptr_t, Taken>;  // by the first address
+  struct Book {
+    Map taken;
+    uintptr_t longest = 0;  // of those in it, or more
+
+    const Taken* shares(uintptr_t begin, uintptr_t end, const BufferUse& use) const;
+  };
   const Taken* conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const TUTTI_REQUIRES(mutex_);
   void drop_locked(const void* owner) TUTTI_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  Map taken_ TUTTI_GUARDED_BY(mutex_);
+  // Apart, since what is only read may be in use by any number of operations, which do not matter to one more that reads.
+  Book read_ TUTTI_GUARDED_BY(mutex_), written_ TUTTI_GUARDED_BY(mutex_);
   std::unordered_map<const void*, std::vector<Map::iterator>> of_owner_ TUTTI_GUARDED_BY(mutex_);
-  uintptr_t longest_ TUTTI_GUARDED_BY(mutex_) = 0;  // of those in taken_, or more
 };
 
 }  // namespace tutti::mpi
