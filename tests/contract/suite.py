@@ -48,7 +48,10 @@ LEFT_OUT = {
     "program.survival.soon": "wants --on-failure",
     "program.survival.stencil": "has tests of its own",
     "program.rma.ways": "is told by its argument which way operations are to go",
+    "program.rma.created": "is told by its argument which way operations are to go",
     "program.survival.deaths": "has tests of its own",
+    "program.survival.semantics": "wants --on-failure",
+    "program.survival.workers": "wants --on-failure",
     "program.survival.loses_nodes": "wants nodes",
     "program.survival.stands_still": "has tests of its own",
 }

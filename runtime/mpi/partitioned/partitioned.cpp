@@ -32,6 +32,12 @@ class Nothing final : public Partitioned {
   const bool sends_;
 };
 
+// Its rounds have no buffer that anything could come into.
+bool is_nothing(const Partitioned& operation, engine::Engine& engine) {
+  const engine::Engine::Guard own(engine);
+  return operation.is_over_at_once();
+}
+
 Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   if (given.partitions <= 0)
     return failure(MPI_ERR_ARG, "{} is no number of partitions: there is at least one (argument partitions)",
@@ -45,7 +51,7 @@ Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   auto* persistent = new PersistentRequest(comm, [made, &engine = comm.engine()](MPI_Request* round) {
     // Of a send each partition is in use once it is ready; of a receive all are, until one is known to have arrived.
     StartedBuffers buffers;
-    if (watches_buffers && !made->is_send() && !made->is_over_at_once()) [[unlikely]]
+    if (watches_buffers && !made->is_send() && !is_nothing(*made, engine)) [[unlikely]]
       if (Error e = buffers.take({{made->memory_of(0, made->partitions() - 1), true}})) return e;
     const engine::Engine::Guard own(engine);
     Request& started = made->start();

@@ -184,7 +184,7 @@ void Races::record(const Started& started) {
 void Races::about_to_complete(int rank) {
   const uint32_t barrier = strict->knows_nothing_since();
   if (barrier == 0) return;
-  for (size_t r = 0; r < started_.size(); ++r) {
+  for (size_t r = 0; r < static_cast<size_t>(window_.size()); ++r) {
     if (rank != kAll && rank != static_cast<int>(r)) continue;
     Bytes bytes;
     {
