@@ -63,7 +63,7 @@ test_lock_all() {
   went_well
   launch --set rma.direct=off --host $all "$programs/program.rma.lock_all" lazy
   went_well
-  launch --host $all "$programs/program.rma.touched"
+  launch --set transport.cma=off --host $all "$programs/program.rma.touched"
   went_well
   nothing_is_left
 }

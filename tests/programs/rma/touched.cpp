@@ -2,7 +2,8 @@
 // What synchronisation of a window sends, counted in messages by MPI_T: MPI_Win_lock_all and MPI_Win_unlock_all,
 // MPI_Win_flush_all and MPI_Win_fence say something to those that an operation has gone to, and nothing to the others; and
 // nothing at all where the ranks share the window's memory. Rank 0 acts, the others serve. For runs in which nobody looks
-// on at windows (--check=strict, sanitizers), where MPI_Win_lock_all asks everybody.
+// on at windows (--check=strict, sanitizers), where MPI_Win_lock_all asks everybody, and without the kernel's copies
+// (transport.cma), which take the place of messages to ranks that sleep.
 #include "check.hpp"
 #include "rma/messages.hpp"
 
