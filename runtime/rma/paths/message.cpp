@@ -103,8 +103,9 @@ bool MessagePath::waits_for_lock(const transport::Header& header, const std::byt
     return false;
   const auto at = lazy_.find(header.source);
   if (at == lazy_.end() || !at->second.waits) return false;
-  Message& kept = at->second.messages.emplace_back(header, Bytes(data, data + header.bytes));
-  if (header.tag & kLockBefore) kept.header.tag &= (1 << kLockFlagsAt) - 1 - kLockBefore;
+  std::vector<Message>& messages = at->second.messages;
+  messages.push_back({header, Bytes(data, data + header.bytes)});
+  if (header.tag & kLockBefore) messages.back().header.tag &= (1 << kLockFlagsAt) - 1 - kLockBefore;
   return true;
 }
 
