@@ -26,7 +26,7 @@ def look(tutti, job):
     """What it says, once it is what it should be."""
     wanted = [r"3 of its 4 ranks are seen, 1 has failed$",
               r"^  rank 3: failed [\d.]+ s ago: was killed by signal 9 \(Killed\)$",
-              r"^  ranks 0, 1: in MPIX_Comm_agree\(\) .*; waiting for ranks 0, 2$"]
+              r"^  ranks 0, 1: in MPIX_Comm_agree\(\) .*; waiting for rank 2$"]
     text, end = "", time.monotonic() + PATIENCE
     while time.monotonic() < end:
         text = says(tutti, job)
