@@ -8,9 +8,9 @@ import sys
 
 # At most so many sources, and what the others include instead.
 BOUNDS = {
-    "runtime/mpi/object/process.hpp": (28, "mpi/object/current.hpp, or what a communicator hands on of its process"),
+    "runtime/mpi/object/process.hpp": (29, "mpi/object/current.hpp, or what a communicator hands on of its process"),
     "runtime/rma/window_end.hpp": (10, "a declaration of the class"),
-    "runtime/engine/engine.hpp": (67, "engine/channel.hpp, or a declaration of the class"),
+    "runtime/engine/engine.hpp": (68, "engine/channel.hpp, or a declaration of the class"),
     "runtime/exec/execution.hpp": (15, "mpi/comm/collective_call.hpp, exec/planner.hpp"),
     "runtime/contract/checker.hpp": (30, "contract/ledger.hpp, or a declaration of the class"),
     "functions.hpp": (40, "base/function.hpp, where a function's number is only handed on"),

@@ -94,6 +94,8 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   bool awaits_ballots() const TUTTI_ENGINE_OWNED { return !awaiting_.empty(); }
 
  private:
+  // Header::tag of what survivors tell each other; Header::ticket is the users' context.
+  enum Word : int32_t { kRevocation, kAgreement, kEnd, kFailure };
   struct Members {
     Comm* comm = nullptr;
     std::vector<int> failed;  // process numbers
