@@ -11,21 +11,8 @@ cd "$source"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The macros and the folders of headers that the build gives to these sources.
-mapfile -t flags < <(python3 - "$build/compile_commands.json" "$source"/{runtime,lib,launcher}/ <<'PYTHON'
-import json, shlex, sys
-seen = {}
-for entry in json.load(open(sys.argv[1])):
-    if entry["file"].startswith(tuple(sys.argv[2:])):
-        words = iter(shlex.split(entry["command"]))
-        for word in words:
-            if word == "-isystem":
-                seen[word + next(words)] = None
-            elif word[:2] in ("-D", "-I"):
-                seen[word] = None
-print(*seen, sep="\n")
-PYTHON
-)
+. tests/unit/changed.sh
+mapfile -t flags < <(flags_of "$source" "$build")
 flags+=(-std=c++20 -Wno-everything -Wthread-safety -Werror=thread-safety)
 
 # What most of them include, read once.

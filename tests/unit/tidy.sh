@@ -18,5 +18,7 @@ else
 fi
 [ -n "$files" ] || { echo "nothing has changed that clang-tidy reads"; exit 0; }
 echo "$(wc -l <<<"$files") files"
+mapfile -t flags < <(flags_of "$source" "$build")
+[ ${#flags[@]} -gt 0 ] || { echo "$build/compile_commands.json does not tell how these are compiled" >&2; exit 1; }
 # What it says on the error stream is how many warnings it has kept for itself.
-xargs -P "$(nproc)" -n 1 "$tidy" -p "$build" --quiet <<<"$files" 2>/dev/null
+xargs -P "$(nproc)" -I '{}' "$tidy" --quiet '{}' -- -std=c++20 "${flags[@]}" <<<"$files" 2>/dev/null
