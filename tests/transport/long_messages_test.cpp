@@ -181,6 +181,67 @@ TEST(LongMessagesTest, AreReadUntilTheSenderIsGone) {
   munmap(sender, sizeof *sender);
 }
 
+// A rank opens its ring when it has something to say for the first time, and may fail right behind that, before the
+// other one has looked for rings that have been opened since. What it has said is heard all the same, and heard before
+// what is under way to it ends with an error: a record names its message by an address, at which there may be another
+// one, or none, when the message is over.
+TEST(LongMessagesTest, AreOverOnceThoughTheirReceiverFailsBehindItsFirstWord) {
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  constexpr int kWord = 1;
+  Job job(2);
+  job.run([&](int rank) {
+    members::Processes all(7, 2);
+    RouterOptions options = job.options(rank);
+    options.both_copy = false;
+    options.survives = true;
+    options.members = &all;
+    auto node = open_node(job, rank, options);
+    Engine e(*node, rank, Waiting{100, 100});
+    std::vector<std::byte> memory(Series::kBytes);
+    const Payload payload{memory.data(), Series::kBytes};
+    int word = rank;
+    const Payload short_payload{reinterpret_cast<std::byte*>(&word), sizeof word};
+    if (rank == 1) {
+      EXPECT_FALSE(job.fence());  // the message is announced
+      Engine::Guard own(e);
+      Received received(payload, 0, 0);
+      e.recv(received);
+      e.wait_until([&] { return received.done; });  // and read, of which its sender is told
+      Sent sent(short_payload, 1, kWord);
+      sent.peer = 0;
+      e.send(sent);
+      EXPECT_TRUE(sent.done);
+      EXPECT_FALSE(job.fence());
+      fflush(nullptr);
+      _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    Engine::Guard own(e);
+    struct Counted : engine::SendOperation {
+      int ends = 0;
+    } sent;
+    sent.payload = payload;
+    sent.peer = 1;
+    sent.match = {testing_processes::kContext, 0, 0, 0};
+    sent.on_complete = [](engine::Operation& over) { ++static_cast<Counted&>(over).ends; };
+    e.send(sent);
+    Received received(short_payload, 1, kWord);
+    e.recv(received);
+    EXPECT_FALSE(job.fence());
+    EXPECT_FALSE(job.fence());  // the other one writes nothing any more
+    EXPECT_EQ(sent.ends, 0);
+    all.report(1, members::State::failed, "has been made up");
+    node->take_changes();
+    EXPECT_EQ(sent.ends, 1);
+    EXPECT_EQ(sent.outcome.mpi_class, 0) << "all of it has been read";
+    EXPECT_TRUE(received.done);
+    EXPECT_EQ(word, 1);
+    for (int i = 0; i < 10; ++i) e.progress();
+    EXPECT_EQ(sent.ends, 1) << "a message that is over is named by what is found later";
+    fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  });
+}
+
 // So are those that would be copied into the ring, if its reader is far: from a length on, and but
 // for some that tell whether it still is.
 TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {

@@ -118,6 +118,16 @@ void SharedMemoryTransport::find_openings() {
   }
 }
 
+// It may have opened its ring since this rank looked for openings last: what is in there names messages of this rank, by
+// their addresses, which are over, and perhaps gone, once the outbox has lost it.
+void SharedMemoryTransport::lose(int process, int mpi_class) {
+  find_openings();
+  Peer& peer = at(process);
+  inbox_.drain_the_rest(peer);
+  outbox_.lose(peer, mpi_class);
+  incomings_.lose(peer, mpi_class);
+}
+
 // ---- sleep
 
 bool SharedMemoryTransport::arm(bool by_flags) {

@@ -45,12 +45,7 @@ class SharedMemoryTransport final : public SharedMemory {
   std::unique_ptr<WordBells> bells_for(const std::vector<int>& processes) const override;
 
   void wake_own() override { Doorbell::ring_if_asleep(desk_); }
-  void lose(int process, int mpi_class) override TUTTI_ENGINE_OWNED {
-    Peer& peer = at(process);
-    inbox_.drain_the_rest(peer);
-    outbox_.lose(peer, mpi_class);
-    incomings_.lose(peer, mpi_class);
-  }
+  void lose(int process, int mpi_class) override TUTTI_ENGINE_OWNED;
 
   void set_receiver(Receiver& receiver) override {
     outbox_.set_receiver(receiver);
