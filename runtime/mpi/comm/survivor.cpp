@@ -228,28 +228,31 @@ int Survivor::verdict(const engine::RecvOperation& receive, bool& may_be_interru
   return alone ? MPIX_ERR_PROC_FAILED : 0;
 }
 
-void Survivor::posted(engine::RecvOperation& receive) {
+bool Survivor::ends(engine::RecvOperation& receive) {
   bool may_be_interrupted = false;
   const int error_class = verdict(receive, may_be_interrupted);
-  if (error_class == 0) return;
-  if (error_class == MPIX_ERR_PROC_FAILED && may_be_interrupted && hooks_.interrupt(receive)) return;
+  if (error_class == 0) return false;
+  if (error_class == MPIX_ERR_PROC_FAILED && may_be_interrupted && hooks_.interrupt(receive)) return false;
   process_.engine->fail(receive, error_class);
+  return true;
 }
 
-// One at a time: what ends may withdraw others.
+void Survivor::posted(engine::RecvOperation& receive) {
+  ends(receive);
+}
+
+// One at a time: what ends may withdraw others, and its memory may be another one's afterwards.
 void Survivor::judge_posted() {
-  std::unordered_set<const engine::RecvOperation*> seen;
+  std::unordered_set<const engine::RecvOperation*> stay;
   for (;;) {
     engine::RecvOperation* due = nullptr;
     process_.engine->matcher().each_posted([&](const engine::RecvOperation& receive) {
       bool may_be_interrupted = false;
-      if (!due && !seen.contains(&receive) && verdict(receive, may_be_interrupted))
+      if (!due && !stay.contains(&receive) && verdict(receive, may_be_interrupted))
         due = const_cast<engine::RecvOperation*>(&receive);
     });
     if (!due) return;
-    seen.insert(due);
-    posted(*due);
-    if (!due->posted) seen.erase(due);  // its memory may be another one's
+    if (!ends(*due)) stay.insert(due);
   }
 }
 

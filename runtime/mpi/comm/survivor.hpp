@@ -138,6 +138,8 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   void hear(const transport::Header& header, const std::string& text) TUTTI_ENGINE_OWNED;
   void lose(int process) TUTTI_ENGINE_OWNED;
   void judge_posted() TUTTI_ENGINE_OWNED;
+  // If it is due to, which is told here; it may be gone then. False: it stays, perhaps interrupted.
+  bool ends(engine::RecvOperation& receive) TUTTI_ENGINE_OWNED;
   int verdict(const engine::RecvOperation& receive, bool& may_be_interrupted) const;
   // Of a rank of this job, to those of others.
   transport::Header failure_of(int process) const;
