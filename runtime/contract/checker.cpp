@@ -109,7 +109,16 @@ Ledger* Checker::open(const engine::Channel& hidden, Origin origin, uint32_t kep
   std::unique_ptr<Ledger>& at = ledgers_[hidden.context];
   if (at) gone_.push_back(std::move(at));
   at = std::move(made);
+  if (hidden.harm) at->note_harm();  // or note_harm() has it in its list
   return at.get();
+}
+
+void Checker::note_harm(const std::function<bool(const engine::Channel&)>& which) {
+  const Lock lock(mutex_);
+  for (const auto& [context, ledger] : ledgers_)
+    if (which(ledger->channel_)) ledger->note_harm();
+  for (const std::unique_ptr<Ledger>& ledger : gone_)
+    if (which(ledger->channel_)) ledger->note_harm();
 }
 
 void Checker::close(Ledger& ledger) {
@@ -375,7 +384,7 @@ void Checker::take_answer(const Header& header) {
   }
   // Whoever has left will not come to this call any more, but where a member has failed: then the call ends by that.
   const bool has_left = status == Status::finalizing || status == Status::freed;
-  if (has_left && !ledger->channel_.harm && ledger->word_of_call(header.serial))
+  if (has_left && !ledger->is_harmed() && ledger->word_of_call(header.serial))
     mismatch(*ledger, header.serial, Difference::function);
 }
 

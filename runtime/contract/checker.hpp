@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -95,6 +96,9 @@ class Checker final : public engine::Observer {
   // `kept`: as the ledger's constructor has it.
   Ledger* open(const engine::Channel& hidden, Origin origin, uint32_t kept = Ledger::kKept);
   void close(Ledger& ledger);
+  // A member of these has failed, or they are revoked, which their channels of now say already: those that have been
+  // opened, and those that answer only. Any thread; `which` calls nothing of the checker.
+  void note_harm(const std::function<bool(const engine::Channel&)>& which);
   // Ends those that have answered long enough since their communicators were gone. A call of the
   // program owns the engine, and comes by often enough: whenever one is made.
   void forget_the_gone() TUTTI_ENGINE_OWNED;

@@ -43,7 +43,7 @@ void Ledger::flag_differs(uint32_t serial, Word theirs) {
 void Ledger::settle_with_others() {
   transport::Area* const area = std::exchange(area_, nullptr);
   // Where a member has failed ranks have come to different calls.
-  if (area && !channel_.harm && !area->settle(chain_)) contradicted(next_ - 1);
+  if (area && !is_harmed() && !area->settle(chain_)) contradicted(next_ - 1);
 }
 
 void Ledger::contradicted(uint32_t serial) {

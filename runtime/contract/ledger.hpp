@@ -125,6 +125,10 @@ class Ledger {
   // Its communicator is gone; it still answers. Any thread.
   bool freed() const { return freed_.load(std::memory_order_relaxed); }
   void free() { freed_.store(true, std::memory_order_relaxed); }
+  // A member has failed, or it is revoked: its ranks may have come to different calls, and may free it while others have
+  // not come out of theirs. Any thread.
+  bool is_harmed() const { return harmed_.load(std::memory_order_relaxed); }
+  void note_harm() { harmed_.store(true, std::memory_order_relaxed); }
   // Does its error handler end the job? Any thread.
   bool is_fatal() const { return fatal_.load(std::memory_order_relaxed); }
   void set_fatal(bool fatal) { fatal_.store(fatal, std::memory_order_relaxed); }
@@ -159,7 +163,7 @@ class Ledger {
   void dismiss(uint32_t serial) TUTTI_ENGINE_OWNED;
 
   Checker& checker_;
-  const engine::Channel channel_;  // a copy: messages may come after the communicator is gone
+  const engine::Channel channel_;  // as it was: messages may come after the communicator is gone
   const Origin origin_;
   uint32_t next_ TUTTI_OWNERS = 0;
   Word chain_ TUTTI_OWNERS = 0;
@@ -167,6 +171,7 @@ class Ledger {
   State state_ TUTTI_OWNERS = State::fine;
   std::atomic<bool> freed_{false};
   std::atomic<bool> fatal_{true};
+  std::atomic<bool> harmed_{false};
   static constexpr flight::CallRecord kUnknownCall{};
   const flight::CallRecord* inside_ TUTTI_OWNERS = nullptr;
   int error_class_ TUTTI_OWNERS = 0;

@@ -332,7 +332,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
       same->sides.push_back(&side);
   }
   // Where a member has failed others may free the communicator before all have come out of the call that has ended by that.
-  if (ledger.channel().harm) gone.clear();
+  if (ledger.is_harmed()) gone.clear();
   // The many are taken to be right; of two equals, those with the lowest rank.
   std::ranges::stable_sort(parties, [](const Party& a, const Party& b) { return a.sides.size() > b.sides.size(); });
   const bool told = !finding.sentence.empty();  // a pair's: only the details are missing

@@ -71,6 +71,10 @@ struct Rank {
     const Engine::Guard own(engine);
     checker.mismatch(*ledger, 0, Difference::function);
   }
+  bool is_idle() {
+    const Engine::Guard own(engine);
+    return checker.is_idle();
+  }
   void look() {
     const Engine::Guard own(engine);
     engine.progress();
@@ -127,6 +131,71 @@ TEST(Questions, end_where_there_is_no_way) {
   Pair pair(Function::Barrier, Function::Bcast, 1000, 0);
   EXPECT_TRUE(pair.is_settled());
   EXPECT_FALSE(pair.asks.ledger->disturbed());
+}
+
+// A rank has started a call that the other one has not come to, which has freed the communicator instead.
+struct Left {
+  Left() {
+    asks.start(Function::Barrier);
+    answers.checker.close(*answers.ledger);
+  }
+  void harm() {
+    asks.checker.note_harm([](const engine::Channel& channel) { return channel.context == kHidden; });
+  }
+  bool is_settled() {
+    const auto end = std::chrono::steady_clock::now() + 5s;
+    while (!asks.is_idle() && std::chrono::steady_clock::now() < end) {
+      asks.look();
+      answers.look();
+      std::this_thread::sleep_for(100us);
+    }
+    return asks.is_idle();
+  }
+
+  transport::LoopbackFabric fabric{2, 3};
+  Rank asks{fabric.at(0), 0, 0}, answers{fabric.at(1), 1, 0};
+};
+
+TEST(Questions, to_who_has_freed_the_communicator_find_that) {
+  Left left;
+  left.asks.suspect();
+  EXPECT_TRUE(left.is_settled());
+  EXPECT_TRUE(left.asks.ledger->broken());
+}
+
+TEST(Questions, to_who_has_freed_the_communicator_find_nothing_where_a_member_has_failed) {
+  Left left;
+  left.harm();
+  left.asks.suspect();
+  EXPECT_TRUE(left.is_settled());
+  EXPECT_FALSE(left.asks.ledger->disturbed());
+}
+
+// Also where the failure becomes known while the questions are under way.
+TEST(Questions, to_who_has_freed_the_communicator_find_nothing_where_a_member_fails_meanwhile) {
+  Left left;
+  left.asks.suspect();
+  left.harm();
+  EXPECT_TRUE(left.is_settled());
+  EXPECT_FALSE(left.asks.ledger->disturbed());
+}
+
+// What a rank that has waited for long is answered suspects nothing then.
+TEST(Questions, answers_of_who_has_freed_the_communicator_suspect_nothing_where_a_member_has_failed) {
+  for (const bool is_harmed : {false, true}) {
+    Left left;
+    if (is_harmed) left.harm();
+    {
+      const Engine::Guard own(left.answers.engine);
+      Header answer = control(Control::answer, kHidden, 0);
+      answer.source = static_cast<int32_t>(Status::freed);
+      left.answers.engine.send_control(0, answer);
+    }
+    const Engine::Guard own(left.asks.engine);
+    while (left.asks.engine.progress()) {
+    }
+    EXPECT_EQ(left.asks.ledger->suspected(), !is_harmed);
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/flush.hpp"
 #include "base/log.hpp"
 #include "boot/joining.hpp"
+#include "contract/checker.hpp"
 #include "contract/founding.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
@@ -168,6 +169,8 @@ void Survivor::lose(int process) {
     for (const auto& [context, talks] : talks_)
       if (talks.members.contains(process)) contexts.push_back(context);
   }
+  const auto has_it = [process](const engine::Channel& channel) { return channel.peers.contains(process); };
+  if (process_.checker) process_.checker->note_harm(has_it);
   tell_revocations();
   engine::Engine& engine = *process_.engine;
   // Other jobs hear of the ranks of this one by those who are connected with them.
@@ -177,8 +180,7 @@ void Survivor::lose(int process) {
   engine.fail_answers_of(process, MPIX_ERR_PROC_FAILED);
   judge_posted();
   hooks_.lost(process, MPIX_ERR_PROC_FAILED);
-  exec::Execution::abandon_those(
-      engine, [&](const engine::Channel& channel) { return channel.peers.contains(process); }, MPIX_ERR_PROC_FAILED);
+  exec::Execution::abandon_those(engine, has_it, MPIX_ERR_PROC_FAILED);
   for (const uint64_t context : contexts) {
     Talks& talks = talks_.at(context);
     std::vector<uint32_t> serials;
@@ -387,18 +389,17 @@ void Survivor::take_revocation(uint64_t context, int by) {
       comm.hidden.harm |= engine::Channel::kRevoked;
     }
   }
+  const auto is_its = [context](const engine::Channel& channel) {
+    return users(channel.context) == context || channel.communicator == context;
+  };
+  if (is_news && process_.checker) process_.checker->note_harm(is_its);
   TUTTI_FAULT_POINT("revoke.known");
   tell_revocations();
   if (!is_news) return;
   engine::Engine& engine = *process_.engine;
   judge_posted();
   engine.withdraw_sends(context, MPIX_ERR_REVOKED);
-  exec::Execution::abandon_those(
-      engine,
-      [context](const engine::Channel& channel) {
-        return users(channel.context) == context || channel.communicator == context;
-      },
-      MPIX_ERR_REVOKED);
+  exec::Execution::abandon_those(engine, is_its, MPIX_ERR_REVOKED);
   engine.note_event();
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs random_kills, or workers, with as many seeds as asked for, on 2 to 8 ranks, with ranks killed in the first .06 to 1 s, in
 every other job with ranks stopped for some milliseconds meanwhile: each job ends, and well, in a time that no call
-that hangs would keep.
+that hangs would keep, and no rank finds fault with the program.
 usage: many_kills.py MPIRUN PROGRAM FIRST-SEED COUNT [OPTION OF MPIRUN…]"""
 import re
 import subprocess
@@ -20,6 +20,8 @@ def main(mpirun, program, first, count, *options):
             done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND)
             problem = "" if done.returncode == 0 and "ok" in done.stdout else f"ended with {done.returncode}"
             told = done.stderr
+            if not problem and re.search(r"^tutti: \[rank \d+ on [^]]*\] error: ", told, re.MULTILINE):
+                problem = "a rank has told an error"
         except subprocess.TimeoutExpired as late:
             problem, told = f"did not end in {BOUND} s", (late.stderr or b"").decode()
         killed += len(re.findall(r"killed by signal 9", told))
