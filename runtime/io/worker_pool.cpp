@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/worker_pool.hpp"
 
-#include <signal.h>
+#include <pthread.h>
 
 #include <thread>
 #include <type_traits>
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "base/signals.hpp"
 
 namespace tutti::io {
 
@@ -60,15 +61,12 @@ struct Pool {
 
   // The program's signals are for its own threads.
   void start_thread() TUTTI_REQUIRES(mutex) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked none;
     ++threads;
     std::thread([this] {
       pthread_setname_np(pthread_self(), "tutti-io");
       run();
     }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 };
 

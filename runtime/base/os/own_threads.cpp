@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/mutex.hpp"
 #include "base/os/thread_sanitizer.hpp"
+#include "base/signals.hpp"
 
 namespace tutti {
 namespace {
@@ -21,14 +22,14 @@ constexpr uint64_t bit_of(int signal) {
   return uint64_t{1} << (signal - 1);
 }
 
-constexpr int kNotBlocked[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGSTKFLT};
 // What the kernel says of such a mask: SIGKILL and SIGSTOP are never blocked, nor are the two that the C library keeps for
 // itself and that have no names outside of it.
 constexpr int kNeverBlocked[] = {SIGKILL, SIGSTOP, 32, 33};
 
 constexpr uint64_t kMark = [] {
   uint64_t mask = ~uint64_t{0};
-  for (const int signal : kNotBlocked) mask &= ~bit_of(signal);
+  for (const int signal : kRaisedByTheThread) mask &= ~bit_of(signal);
+  mask &= ~bit_of(SIGSTKFLT);
   for (const int signal : kNeverBlocked) mask &= ~bit_of(signal);
   return mask;
 }();
@@ -90,7 +91,8 @@ StartsOwnThreads::StartsOwnThreads() {
   ++begun;
   sigset_t mark;
   ::sigfillset(&mark);
-  for (const int signal : kNotBlocked) ::sigdelset(&mark, signal);
+  for (const int signal : kRaisedByTheThread) ::sigdelset(&mark, signal);
+  ::sigdelset(&mark, SIGSTKFLT);
   ::pthread_sigmask(SIG_SETMASK, &mark, &before_);
 }
 
