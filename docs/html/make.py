@@ -155,6 +155,8 @@ def markdown_page(path, names, folder):
         if re.match(r"\w+:", target) or not target:
             return match[0]
         file = (here / target).resolve()
+        if file.is_dir() and not (file / "README.md").exists():
+            return match[1][1:-1]  # a folder of files is nothing that a web page shows
         file = file / "README.md" if file.is_dir() else file
         if not file.exists() or SOURCE not in file.parents:
             fail(f"{path} links to {target}, and there is no such file")
