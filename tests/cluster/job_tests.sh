@@ -68,6 +68,16 @@ test_lock_all() {
   nothing_is_left
 }
 
+# Where one of three nodes has no room for windows: private memory and messages there, shared memory on the others.
+test_small_node() {
+  nodes_up $nodes
+  in_node node2 mount -o remount,size=48m /dev/shm
+  launch --host $all "$programs/program.rma.small_node" node2 32
+  went_well
+  ! grep -v '^ok$' "$bed/out" || fail "something was said"
+  nothing_is_left
+}
+
 # Twelve ranks on three nodes: neighbours come to share a node, whether nodes were filled in blocks or in turns.
 test_reorder() {
   nodes_up $nodes
