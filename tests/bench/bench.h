@@ -68,6 +68,9 @@ const Collective* collective_named(const char* name);
 void make_buffers(Buffers* b, size_t bytes);
 void free_buffers(Buffers* b);
 
+/* Until that time, by now(), without a call of MPI. */
+void compute_until(double end);
+
 /* --- a cache line's way from core to core, nanoseconds --- */
 
 /* Between ranks 0 and 1, which call it together; 0 where share_line() found no common memory. */

@@ -37,7 +37,7 @@ class Measured(unittest.TestCase):
             table, plot = os.path.join(folder, "figures.json"), os.path.join(folder, "plot.svg")
             done = bench("--only", "tutti", "--quick", "--runs", "2", "--json", table, "--svg", plot, "p2p",
                          "fresh", "away", "barrier", "iallreduce/8", "alltoall*", "behind.send", "hidden", "files4", "files_open",
-                         "allocated.*", "spawn", "session.*", "startup2", "memory2")
+                         "allocated.*", "behind_windows", "spawn", "session.*", "startup2", "memory2")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             rows = rows_of(table)
             drawing = xml.parse(plot)
@@ -51,6 +51,7 @@ class Measured(unittest.TestCase):
                  "files4 shm.write/1024": "GB/s", "files4 shm.strided.read_all/1024": "GB/s",
                  "files4 shm.left/33554432": "ms", "files4 shm.append/1024": "us", "files_open shm.open/0": "ms",
                  "windows allocated.put/8": "us", "windows allocated.put_groups/8": "us",
+                 "behind_windows behind.created.put_lock/8": "us",
                  "processes spawn/2": "ms", "sessions session.init/0": "us", "sessions session.comm/0": "us",
                  "startup2 startup/2": "ms", "memory2 memory.init/2": "MiB", "memory2 memory.talked/2": "MiB"}
         self.assertLessEqual(set(units), set(rows))

@@ -15,6 +15,8 @@ AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
         for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
 WINDOWS = ("put", "get", "accumulate", "get_accumulate")
 WORDS = ("fetch_and_op", "compare_and_swap", "put_lock", "put_lock_all", "put_fence", "put_groups")
+BEHIND_WINDOWS = [f"behind.{kind}.{name}" for kind in ("allocated", "created")
+                  for name in ("put", "get", "accumulate", "put_lock")]
 PARTS = ("parts.one_message", "parts.messages", "parts.partitions", "parts.range")
 MOVES = ("write", "read", "write_all", "read_all")
 GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
@@ -99,6 +101,8 @@ def full_grid():
               [cell for kind in ("allocated.", "created.") for cell in
                cells_of([kind + name for name in WINDOWS], [8, KIB, 64 * KIB, MIB])
                + cells_of([kind + name for name in WORDS], [8])], budget_ms=12),
+        Block("behind_windows", "2 ranks, a core each: operations on a window whose rank computes for 200 ms", 2,
+              cells_of(BEHIND_WINDOWS, [8])),
         *jobs(),
         *files(("shm", "disk"), [KIB, 16 * KIB, 256 * KIB, 4 * MIB], (4, 8), 64),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
@@ -128,6 +132,8 @@ def quick_grid():
         Block("windows", "2 ranks, a core each: operations on a window, and what completes them", 2,
               cells_of(["allocated.put", "allocated.accumulate", "allocated.put_lock", "allocated.put_lock_all", "allocated.put_fence",
                         "allocated.put_groups", "created.put"], [8]), budget_ms=5),
+        Block("behind_windows", "2 ranks, a core each: operations on a window whose rank computes for 200 ms", 2,
+              ["behind.created.put_lock/8"]),
         *files(("shm",), [KIB], (4,), 4),
         Block("processes", "a process that spawns 2 others, until they have parted", 1, ["spawn/2"], pinned=False,
               budget_ms=150),
