@@ -19,7 +19,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{
-    4500};  // the process itself gives up two questions after two seconds each
+    4500};  // the process itself gives up two questions after two seconds each, and a record that is not whole after .4
 constexpr size_t kLongestReport = 64 << 10;
 
 }  // namespace

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,23 @@ std::vector<Found> read_records(const std::string& folder) {
     if ((found.record = read_record(entry.path()))) all.push_back(std::move(found));
   }
   std::ranges::sort(all, {}, [](const Found& f) { return f.record->when; });
+  return all;
+}
+
+// Waits for the first one to look at its stack, which another rank's end may be told of before, as long as its process is there.
+// That takes it some milliseconds, and more where many crash on few processors.
+std::vector<Found> settled_records(const std::string& folder) {
+  constexpr std::chrono::milliseconds kPatience{400}, kPause{2};
+  const auto limit = std::chrono::steady_clock::now() + kPatience;
+  std::vector<Found> all = read_records(folder);
+  const auto is_writing = [&] {
+    const Record& first = *all.front().record;
+    return !first.is_whole && first.pid > 0 && ::kill(first.pid, 0) == 0;
+  };
+  while (!all.empty() && is_writing() && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(kPause);
+    all = read_records(folder);
+  }
   return all;
 }
 
@@ -228,7 +247,7 @@ std::string cause_text(const Record& record) {
 }
 
 std::optional<Crash> find_crash(const std::string& folder, int rank, const std::string& node, Places places) {
-  const std::vector<Found> all = read_records(folder);
+  const std::vector<Found> all = places == Places::of_source ? settled_records(folder) : read_records(folder);
   if (std::ranges::none_of(all, [&](const Found& f) { return f.rank == rank; })) return std::nullopt;
   const Record& record = *all.front().record;
   Frame caller;

@@ -17,7 +17,8 @@ struct Crash {
 };
 
 // Where a crash was: by the source, for which programs and libraries are opened, and their debug information is looked
-// into, for up to four seconds; or by the places in the files, of which none is opened.
+// into, for up to four seconds, behind some tenths of one for a record that is being written; or by the places in the files,
+// of which none is opened, at once.
 enum class Places { of_source, of_files };
 
 // If `rank` has left a record: the crash that was the first of this node, with the numbers of the

@@ -2,16 +2,20 @@
 // What is read of crashes: causes in words, whose record is the first, and records that are none.
 #include "launcher/node/crashes.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace tutti::launcher {
 namespace {
@@ -75,6 +79,46 @@ TEST(Crashes, TheFirstIsToldAndTheOthersAreCounted) {
   EXPECT_NE(found->text.find("rank 2 on here (process 4242) crashed: "), std::string::npos) << found->text;
   EXPECT_NE(found->text.find("ranks 0 and 3 crashed after it"), std::string::npos) << found->text;
   EXPECT_FALSE(find_crash(folder.path, 1, "here"));
+}
+
+// Of several that crash at once the end of one may be told of while the first has yet to look at its stack.
+TEST(Crashes, TheFirstMayStillBeWriting) {
+  const Folder folder;
+  crash::Record other = record_of(SIGSEGV, SEGV_MAPERR, 0x10), first = other;
+  other.is_whole = 1;
+  other.when = 200;
+  folder.put("crash.0", other);
+  first.pid = ::getpid();
+  first.when = 100;
+  folder.put("crash.1", first);
+  std::thread writer([&] {
+    ::usleep(50'000);
+    first.is_whole = 1;
+    first.frames = 1;
+    first.frame[0] = {0x2a, 0, 0};
+    std::strcpy(first.paths, "/nowhere/solver");
+    const int fd = ::open((folder.path + "/crash.1").c_str(), O_WRONLY | O_CLOEXEC);
+    EXPECT_EQ(::pwrite(fd, static_cast<const void*>(&first), sizeof first, 0), static_cast<ssize_t>(sizeof first));
+    ::close(fd);
+  });
+  const std::optional<Crash> found = find_crash(folder.path, 0, "here");
+  writer.join();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 1);
+  EXPECT_NE(found->text.find("  at solver+0x2a\n"), std::string::npos) << found->text;
+}
+
+// It is gone, and writes no more; or it takes too long.
+TEST(Crashes, TheFirstMayNeverBeWhole) {
+  for (const bool is_there : {false, true}) {
+    const Folder folder;
+    crash::Record record = record_of(SIGSEGV, SEGV_MAPERR, 0x10);
+    record.pid = is_there ? ::getpid() : INT_MAX;
+    folder.put("crash.0", record);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(find_crash(folder.path, 0, "here"));
+    EXPECT_EQ(std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(350), is_there);
+  }
 }
 
 // Opening the file, which may be of a file system that is gone, would not return.

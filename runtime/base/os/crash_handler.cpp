@@ -327,6 +327,7 @@ void tell(int signal, const siginfo_t& info, const ucontext_t& context) {
   const bool kept = fd >= 0 && write_all(fd);
   find_frames(registers, of_kernel ? record.address : registers.pc + 1);
   find_places();
+  record.is_whole = 1;
   if (!kept || !write_all(fd)) print();
   if (fd >= 0) ::close(fd);
 }

@@ -37,6 +37,8 @@ struct Record {
   flight::CommRecord comm;       // that it is on; context 0: not known
   uint64_t looks;                // as flight::Thread has them
   uint64_t looks_function;
+  int32_t is_whole;  // 0: of its frames there is the innermost alone, as the process has yet to look at its stack
+  int32_t unused;
   Place caller;  // of the call, or of the one that looks
   Place frame[kFrames];
   char paths[kPaths];  // each ends with a zero
