@@ -6,6 +6,7 @@ import pathlib
 import sys
 import tempfile
 
+import pictures
 import run_pages
 
 TICKS = "```"
@@ -17,6 +18,18 @@ def page(language, text, *marks):
 
 def console(text, *marks):
     return page("console", text, *marks)
+
+
+LONG = " ".join(["word"] * 40)
+# page.svg, which lies beside each of the pages.
+PICTURE = pictures.draw(["$ echo 'one  <two>' 3", "one  <two> 3", "$ echo word …", "  " + LONG], ["<two>", "word word"])
+
+
+def with_picture(old="", new="", name="page.svg", marked="<two> | word word", shown="![a picture of what is printed](page.svg)"):
+    """A page that shows this picture, but with `new` for `old`. It is held against a block that is not run, too."""
+    text = f"$ echo 'one  <two>' 3\none  <two> …\n$ echo word …\n  {LONG}"
+    return shown + "\n\n" + console(text.replace(old, new) if old else text, f"picture {name}: {marked}",
+                                    "not run: as the test docs.harness says")
 
 
 RIGHT = {
@@ -43,6 +56,7 @@ RIGHT = {
                   "read -p 'Sure (yes/no)? ' it && [ $it = yes ]", "asked"),
     "beside the tests": console("$ ls $__tests | grep -x run_pages.py\nrun_pages.py"),
     "long": console("$ false && nothing\nx", "long"),
+    "picture": with_picture(),
 }
 WRONG = {
     "other words": console("$ echo one\ntwo"),
@@ -66,6 +80,14 @@ WRONG = {
     "mark without a block": "<!-- test: long -->\ntext\n",
     "no end": TICKS + "console\n$ true\n",
     "output without a command": console("one"),
+    "picture that is not shown": with_picture(shown=""),
+    "picture without a text": with_picture(shown="![](page.svg)"),
+    "picture that is not there": with_picture(name="other.svg", shown="![what is printed](other.svg)"),
+    "picture of other words": with_picture("<two> …", "two …"),
+    "picture of another command": with_picture("' 3", "' 4"),
+    "picture of fewer commands": with_picture(f"\n$ echo word …\n  {LONG}"),
+    "picture with other marks": with_picture(marked="one"),
+    "picture without what is marked": with_picture(marked="four"),
 }
 
 
@@ -74,6 +96,7 @@ def judge(kind, name, text):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "page.md"
         path.write_text(text)
+        path.with_name("page.svg").write_text(PICTURE)
         try:
             page = run_pages.Page(path, pathlib.Path(sys.argv[1]).resolve(), False, False)
             page.run()

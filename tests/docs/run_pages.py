@@ -3,7 +3,8 @@ r"""Runs the commands that a page shows, in their order, and compares what is pr
 usage: run_pages.py [--long] [--update] [--list] [--cluster=WORD] [--home=FOLDER] PREFIX PAGE...
 PREFIX is an installation or a build tree (its bin comes first in PATH). A page is a Markdown file, or a manual page, of which
 the section EXAMPLES is read. --long (or TUTTI_LONG=1) runs also what takes long, --list runs nothing and says what each page
-has, and --update writes what was printed into the Markdown page wherever that differs: read the change before you believe it.
+has, and --update writes what was printed into the Markdown page wherever that differs, and into pictures that are not there or
+show something else: read the change, and look at the picture, before you believe it.
 --cluster runs the blocks that are marked 'cluster WORD' and no others; a test of tests/cluster does so on nodes of its own.
 --home is the page's folder, where it is another one than a new folder in $TMPDIR.
 
@@ -45,6 +46,10 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: needs gfortran -->  skipped where there is no such program
     <!-- test: not run: REASON --> skipped always; the reason is told at the end, and names the test that runs it. Keep these few.
     <!-- test: not run: as in README.md, … --> likewise, and the same block must stand in that file
+    <!-- test: picture FILE.svg: WORDS | … -->
+                                   the page shows a picture of what the commands print, with an alternative text, above the
+                                   block. All that stands in it must fit the block, also where the block is not run. These words,
+                                   in which … stands for any text, are marked in it (pictures.py). --update draws it
     <!-- test: before: COMMAND --> run first, in the same shell, unseen by the reader. It must succeed. $__tests is this folder.
 
 Some of these may stand above each other. What is skipped is counted and listed at the end of every run."""
@@ -63,6 +68,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import pictures
 
 TESTS = pathlib.Path(__file__).resolve().parent
 MARK = re.compile(r"^<!-- test: (.*?) -->$", re.DOTALL)
@@ -102,6 +109,8 @@ class Block:
     before: list = dataclasses.field(default_factory=list)
     not_run: str = ""
     indent: str = ""
+    picture: str = ""
+    marked: list = dataclasses.field(default_factory=list)
 
     def has(self, word):
         return word in self.words
@@ -124,6 +133,9 @@ def add_mark(block, mark, where):
             raise Wrong(f"{where}: no test is named that runs this block")
     elif mark.startswith("before:"):
         block.before.append(mark[7:].strip())
+    elif mark.startswith("picture "):
+        block.picture, _, marked = mark[8:].partition(":")
+        block.marked = [" ".join(words.split()) for words in marked.split("|") if words.strip()]
     else:
         block.words += [word.strip() for word in mark.split(",")]
     for word in block.words:
@@ -310,7 +322,7 @@ class Page:
         self.path, self.prefix, self.is_long, self.update = path, prefix, is_long, update
         self.cluster, self.given_home = cluster, home
         self.blocks = (blocks_of_markdown if path.suffix == ".md" else blocks_of_manual)(path)
-        self.faults, self.skipped, self.changes = [], [], []
+        self.faults, self.skipped, self.changes, self.drawn = [], [], [], {}
         self.ran = 0
         for block in self.blocks:
             where = f"{self.path}:{block.line}"
@@ -320,6 +332,30 @@ class Page:
                 raise Wrong(f"{where}: commands stand in blocks of console or sh")
             if copied := re.match(r"as in ([\w/.-]+)\b", block.not_run):
                 self.hold_equal(block, where, TESTS.parents[1] / copied[1].rstrip("."))
+            if block.picture and (fault := self.fault_of_picture(block)):
+                self.drawn[block.picture] = []
+                self.faults.append(f"{where}: {block.picture} {fault}")
+
+    def fault_of_picture(self, block):
+        """What is wrong with a block's picture: an end of a sentence that begins with its name."""
+        path = self.path.parent / block.picture
+        if not re.search(rf"^!\[[^\]]{{10,}}\]\({re.escape(block.picture)}\)$", self.path.read_text(), re.MULTILINE):
+            return "is not shown by the page, with a text for those who do not see it"
+        if not path.exists():
+            return "is not there"
+        lines = pictures.lines_of(path.read_text())
+        shown = commands(dataclasses.replace(block, text=lines), path)
+        wanted = commands(block, self.path)
+        if [command.text for command in shown] != [command.text for command in wanted]:
+            return "shows other commands"
+        for command, other in zip(wanted, shown):
+            if not same(command.expected, "\n".join(other.expected), block):
+                return f"shows something else below $ {command.text}"
+        try:
+            is_new = pictures.draw(lines, block.marked) == path.read_text()
+        except pictures.Missing as missing:
+            return f"does not say '{missing}'"
+        return "" if is_new else "is not as pictures.py draws it"
 
     @staticmethod
     def hold_equal(block, where, original):
@@ -376,7 +412,7 @@ class Page:
             self.shell.close()
             if not self.given_home:
                 shutil.rmtree(self.home, ignore_errors=True)
-        if self.update and self.changes:
+        if self.update:
             self.write()
 
     def run_block(self, block):
@@ -454,8 +490,10 @@ class Page:
             else:
                 break
         printed = self.on_the_page(printed)
+        got = [line.rstrip() for line in printed.strip("\n").split("\n")] if printed.strip("\n") else []
+        if block.picture in self.drawn:
+            self.drawn[block.picture] += [f"$ {command.text}", *got]
         if code is None or not same(expected, printed, block):
-            got = [line.rstrip() for line in printed.strip("\n").split("\n")] if printed.strip("\n") else []
             self.changes.append((command.line, len(command.expected), [block.indent + line for line in got]))
             difference = difflib.unified_diff(expected, got, "on the page", "printed", lineterm="", n=20)
             how = "" if code is not None else f" (it did not end within {seconds:g} s)"
@@ -467,6 +505,9 @@ class Page:
         for line, number, got in reversed(self.changes):
             lines[line - 1:line - 1 + number] = got
         self.path.write_text("\n".join(lines) + "\n")
+        for block in self.blocks:
+            if self.drawn.get(block.picture):
+                (self.path.parent / block.picture).write_text(pictures.draw(self.drawn[block.picture], block.marked))
 
 
 def main():
