@@ -28,6 +28,7 @@ Error find_context(Comm& comm, const Ref<Comm>& made, MPI_Request* request) {
 
 Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   const Ref<Comm> made = begin_duplicate(comm);
+  *newcomm = MPI_COMM_NULL;  // what a copy callback that fails leaves, and not what stood there before
   // The attributes are those of the time of the call (section 7.4.2).
   if (Error e = copy_attributes(comm, *made)) return e;
   if (Error e = find_context(comm, made, request)) {

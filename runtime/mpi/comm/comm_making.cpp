@@ -349,6 +349,7 @@ Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
   Result<uint64_t> context = agree_on_context(comm, contract::word_of(Function::Comm_dup));
   if (!context) return std::move(context).error();
   const Ref<Comm> made = duplicate(comm, *context);
+  *newcomm = MPI_COMM_NULL;  // what a copy callback that fails leaves, and not what stood there before
   if (Error e = copy_attributes(comm, *made)) return e;
   *newcomm = hand_out(*made);
   return {};

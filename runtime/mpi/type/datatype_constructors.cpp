@@ -247,6 +247,7 @@ Error type_dup(Datatype& oldtype, MPI_Datatype* newtype) {
   if (Error error = made.attributes.copy_all(oldtype.handle, oldtype.attributes)) {
     (void)made.attributes.delete_all(handle);
     made.release();
+    *newtype = MPI_DATATYPE_NULL;  // not what stood there before
     return error;
   }
   *newtype = handle;

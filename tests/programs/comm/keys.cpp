@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A key that is freed while attributes are under it (7.7.2): it is good for getting, setting and deleting them
 // until the last one is gone, duplicates have it, and callbacks run; and no longer. Of communicators, datatypes
-// and windows alike.
+// and windows alike. And callbacks that fail.
 #include "check.hpp"
 
 namespace {
@@ -128,6 +128,46 @@ void run() {
   Kind::free(object);
 }
 
+// A copy callback that fails has its call fail (7.7.2, 7.7.4), and no new object appears: its handle is the null one then,
+// whatever stood there, which a program that frees what it has may look at.
+template <class Handle>
+int refuse(Handle, int, void*, void*, void*, int*) {
+  return MPI_ERR_OTHER;
+}
+
+void failing_copies() {
+  int key;
+  MPI_Comm comm, made = MPI_COMM_WORLD;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  OK(MPI_Comm_create_keyval(refuse<MPI_Comm>, MPI_COMM_NULL_DELETE_FN, &key, nullptr));
+  OK(MPI_Comm_set_attr(comm, key, nullptr));
+  FAILS(MPI_Comm_dup(comm, &made), MPI_ERR_OTHER);
+#ifndef OTHER_MPI
+  CHECK(made == MPI_COMM_NULL);
+  MPI_Request request = MPI_REQUEST_NULL;
+  made = MPI_COMM_WORLD;
+  FAILS(MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made), MPI_ERR_OTHER);
+  CHECK(made == MPI_COMM_NULL);
+  made = MPI_COMM_WORLD;
+  FAILS(MPI_Comm_idup(comm, &made, &request), MPI_ERR_OTHER);
+  CHECK(made == MPI_COMM_NULL && request == MPI_REQUEST_NULL);
+#endif
+  OK(MPI_Comm_free_keyval(&key));
+  OK(MPI_Comm_free(&comm));
+
+  MPI_Datatype type, copy = MPI_INT;
+  OK(MPI_Type_contiguous(2, MPI_INT, &type));
+  OK(MPI_Type_create_keyval(refuse<MPI_Datatype>, MPI_TYPE_NULL_DELETE_FN, &key, nullptr));
+  OK(MPI_Type_set_attr(type, key, nullptr));
+  FAILS(MPI_Type_dup(type, &copy), MPI_ERR_OTHER);
+#ifndef OTHER_MPI
+  CHECK(copy == MPI_DATATYPE_NULL);
+#endif
+  OK(MPI_Type_free_keyval(&key));
+  OK(MPI_Type_free(&type));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -135,6 +175,7 @@ int main(int argc, char** argv) {
   run<Comms>();
   run<Types>();
   run<Windows>();
+  failing_copies();
   // On MPI_COMM_SELF, whose attributes MPI_Finalize deletes.
   int key = Comms::make_key(), value = 3;
   OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &value));
