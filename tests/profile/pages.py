@@ -2,6 +2,7 @@
 """What the page of mpirun --profile says of the programs of profiled.c. Times are made by sleeping for long, and judged by
 their ratios, since the machine may be busy; lines are looked up by the marks behind them.
 usage: pages.py MPIRUN PROGRAM WRAPPER SLOW_FILE TOOL TEST"""
+import json
 import os
 import pathlib
 import re
@@ -229,11 +230,15 @@ def nodes():
         shell.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
         shell.chmod(0o755)
         hosts = ("--host", "a.invalid:1,b.invalid:1")
-        _, page = run("slow_rank", ranks=2, options=("--profile", "--set", f"launch.rsh={shell}", *hosts))
+        left, trace = pathlib.Path(folder, "left"), pathlib.Path(folder, "left.json")
+        _, page = run("slow_rank", ranks=2, options=(f"--profile={left}", "--set", f"launch.rsh={shell}", *hosts))
+        tutti(left, "-o", trace)
+        trace = json.loads(trace.read_text())
     _, _, calls, seconds, waiting, why = row(page, "MPI_Allreduce", place("slow_rank"))
     assert calls == 100 and waiting > 0.5 * seconds, (seconds, waiting)
     assert why.startswith("late to it: rank 1 is last in"), why
     assert "clocks of the nodes are compared to" in page
+    assert float(trace["otherData"]["error of clocks, us"]) > 0
 
 
 def off():
