@@ -130,10 +130,7 @@ Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses, int e
     } else if (Error error = complete(requests[i], live, status)) [[unlikely]] {
       classes.resize(static_cast<size_t>(count));
       classes[static_cast<size_t>(i)] = error.mpi_class();
-      if (!first)
-        first = statuses == MPI_STATUSES_IGNORE
-                    ? std::move(error)
-                    : failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, count, error.message());
+      if (!first) first = failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, count, error.message());
     }
   }
   if (first && statuses != MPI_STATUSES_IGNORE)
