@@ -62,16 +62,22 @@ Error gather(Comm& comm, Function function, const Bytes& mine, std::vector<std::
 
 void Written::add(const PlacedAccess& job, CallSite place) {
   if (!job.writes || job.atomic || job.bytes() == 0) return;
+  std::vector<Run> found;
+  job.view->bytes.each_run(job.position, job.bytes(),
+                           [&](int64_t at, int64_t, int64_t bytes) { return append(found, {at, at + bytes, place}); });
   const Lock lock(mutex_);
-  job.view->bytes.each_run(job.position, job.bytes(), [&](int64_t at, int64_t, int64_t bytes) TUTTI_REQUIRES(mutex_) {
-    if (!runs_.empty() && runs_.back().high == at && runs_.back().place.caller == place.caller) {
-      runs_.back().high += bytes;
-      return true;
-    }
-    if (runs_.size() == kMostRuns) return false;
-    runs_.push_back({at, at + bytes, place});
+  for (const Run& run : found)
+    if (!append(runs_, run)) return;
+}
+
+bool Written::append(std::vector<Run>& runs, const Run& run) {
+  if (!runs.empty() && runs.back().high == run.low && runs.back().place.caller == run.place.caller) {
+    runs.back().high = run.high;
     return true;
-  });
+  }
+  if (runs.size() == kMostRuns) return false;
+  runs.push_back(run);
+  return true;
 }
 
 Bytes Written::packed(const std::vector<Run>& runs) {

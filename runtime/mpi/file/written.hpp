@@ -27,6 +27,8 @@ class Written {
     int64_t low, high;  // [low, high)
     CallSite place;
   };
+  // As a run of its own, or with the latest one, where it goes on at the same place. False: there is no room.
+  static bool append(std::vector<Run>& runs, const Run& run);
   static Bytes packed(const std::vector<Run>& runs);
 
   Mutex mutex_;
