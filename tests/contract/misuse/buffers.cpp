@@ -13,11 +13,11 @@ void truncated(Judge& judge) {
   const auto sent = [](int count) { OK(MPI_Send(in, count, MPI_INT, 0, 3, self)); };
   for (const bool fits : {false, true}) {
     const int room = fits ? 4 : 3;
-    const auto tell = [&](const Text& name, int code) {
+    const auto tell = [&](const Text& name, int code, int mpi_class = MPI_ERR_TRUNCATE) {
       if (fits)
         judge.right("a message that fits", name, code);
       else
-        judge.wrong("truncation", name, code, MPI_ERR_TRUNCATE, "longer than the receive buffer");
+        judge.wrong("truncation", name, code, mpi_class, "longer than the receive buffer");
     };
     sent(4);
     tell("MPI_Recv", MPI_Recv(out, room, MPI_INT, 0, 3, self, MPI_STATUS_IGNORE));
@@ -27,7 +27,7 @@ void truncated(Judge& judge) {
     tell("MPI_Wait", MPI_Wait(&r, MPI_STATUS_IGNORE));
     OK(MPI_Irecv(out, room, MPI_INT, MPI_ANY_SOURCE, 3, self, &r));
     sent(4);
-    tell("MPI_Waitall", MPI_Waitall(1, &r, MPI_STATUSES_IGNORE));
+    tell("MPI_Waitall", MPI_Waitall(1, &r, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
     sent(4);
     MPI_Message message;
     OK(MPI_Mprobe(0, 3, self, &message, MPI_STATUS_IGNORE));
