@@ -224,7 +224,11 @@ TEST_P(Shared, NobodyIsThroughBeforeAllHaveStartedUnderSync) {
 class SharedMemory : public testing::TestWithParam<Places> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, SharedMemory, testing::Values(Places(3), Places{0, 0, 1, 0, 1}));
 TEST_P(SharedMemory, AnyNumberIsOutstanding) {
+#ifdef __SANITIZE_THREAD__
+  constexpr int kMany = 4000;
+#else
   constexpr int kMany = 20000;
+#endif
   Ranks ranks(GetParam(), 1);
   ranks.run([&](engine::Channel& channel) {
     exec::Planner planner(by_shared_memory());

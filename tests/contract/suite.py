@@ -54,6 +54,9 @@ LEFT_OUT = {
     "program.survival.semantics": "wants --on-failure",
     "program.survival.workers": "wants --on-failure",
     "program.survival.loses_nodes": "wants nodes",
+    "program.survival.first_word": "wants --on-failure",
+    "program.rma.small_node": "wants nodes",
+    "program.file.opening": "counts messages: without either",
     "program.survival.stands_still": "has tests of its own",
 }
 # Likewise under an option.
