@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many schedules of made-up members are tried: the tests of protocols run few of them each time, and many in the long tier,
-// of which a sanitizer, under which each takes ten times as long, sees a tenth.
+// of which a sanitizer, under which each takes much longer, sees a tenth.
 #pragma once
 
 #include <cstdlib>

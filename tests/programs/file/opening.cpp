@@ -5,37 +5,16 @@
 // open. Counts what is taken for windows in the library's place: the program's posix_fallocate() comes before that of the C
 // library. For runs in which nobody looks on at files (--check=strict, sanitizers).
 #include <malloc.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "file/scratch.hpp"
 #include "rma/messages.hpp"
+#include "rma/taken.hpp"
 
 namespace {
 
 constexpr long kPage = 4096;
 constexpr int kFiles = 8;
-long taken;  // bytes of windows, by this process
-
-int take(int file, long offset, long bytes) {
-  char name[256] = "";
-  const std::string link = "/proc/self/fd/" + std::to_string(file);
-  if (readlink(link.c_str(), name, sizeof name - 1) > 0 && std::strstr(name, ".win.")) taken += bytes;
-  return syscall(SYS_fallocate, file, 0, offset, bytes) == 0 ? 0 : errno;
-}
-
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) int posix_fallocate(int file, off_t offset, off_t bytes) {
-  return take(file, offset, bytes);
-}
-extern "C" __attribute__((visibility("default"))) int posix_fallocate64(int file, off64_t offset, off64_t bytes) {
-  return take(file, offset, bytes);
-}
-
-namespace {
 
 // Bytes that this process has mapped and shares with whoever has them, too.
 long shared() {

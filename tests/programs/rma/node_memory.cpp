@@ -4,37 +4,17 @@
 // the operation is complete. Reads which pages are taken in the library's place: the program's posix_fallocate() comes before
 // that of the C library.
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 
 #include "check.hpp"
+#include "rma/taken.hpp"
 
 namespace {
 
 constexpr long kPage = 4096;
 int me, size;
-long taken;  // bytes of windows, by this process
-
-int take(int file, long offset, long bytes) {
-  char name[256] = "";
-  const std::string link = "/proc/self/fd/" + std::to_string(file);
-  if (readlink(link.c_str(), name, sizeof name - 1) > 0 && std::strstr(name, ".win.")) taken += bytes;
-  return syscall(SYS_fallocate, file, 0, offset, bytes) == 0 ? 0 : errno;
-}
-
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) int posix_fallocate(int file, off_t offset, off_t bytes) {
-  return take(file, offset, bytes);
-}
-extern "C" __attribute__((visibility("default"))) int posix_fallocate64(int file, off64_t offset, off64_t bytes) {
-  return take(file, offset, bytes);
-}
-
-namespace {
 
 // Of so many bytes for each rank, and a few less here and there.
 template <class Make>
