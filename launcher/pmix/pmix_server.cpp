@@ -24,6 +24,7 @@
 #include "launcher/pmix/pmix_door.hpp"
 #include "launcher/pmix/pmix_info.hpp"
 #include "launcher/pmix/pmix_tools.hpp"
+#include "launcher/pmix/pmix_words.hpp"
 #include "mpi.h"
 
 extern char** environ;
@@ -361,6 +362,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   info.add(PMIX_TOPOLOGY2, &known, PMIX_TOPO);
   // Never freed: the library goes on using the copy of the topology that it holds.
   const auto* const told = new InfoArray(info.array());
+  leave_ends_to_the_launcher();
   const SomeHome home;
   const SignalsBlocked none;  // the library makes threads
   if (const pmix_status_t status = PMIx_server_init(&module, told->data(), told->size()); status != PMIX_SUCCESS)

@@ -22,6 +22,16 @@ test_ranks_hear_of_a_killed_one_by_library() {
   said_once "killed by signal 9"
   for rank in 0 2; do printed "rank $rank knows of 1"; done
 }
+# PMIx cannot send to those that are gone already, and would say so in its own words.
+test_many_ranks_that_fail_at_once_by_library() {
+  local turn
+  for turn in 1 2 3; do
+    launch -n 48 "$departs" at_once
+    expect_code 1
+    said_once "exited with code 1"
+    [ "$(grep -c '' err)" = 1 ] || fail "more than the cause is told: $(head -3 err)"
+  done
+}
 test_killed_launcher() {
   start_stubborn
   fault kill -9 "$launched"

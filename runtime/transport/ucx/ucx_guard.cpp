@@ -18,10 +18,10 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/os/call_slots.hpp"
 #include "base/os/late_word.hpp"
 #include "base/os/peer_owner.hpp"
 #include "transport/guard.hpp"
-#include "transport/ucx/ucx_hooks.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -66,8 +66,8 @@ std::string sentence_of(std::string_view place, const std::string& what) {
   if (place.starts_with("tcp_"))
     return fmt::format(
         "at a tcp port of UCX's something has come that is no UCX's ({}: {}): mostly from a process that is none of "
-        "this "
-        "job's and has connected there. Where UCX listens, and who reaches it there: mpirun(1), SECURITY",
+        "this job's and has connected there, at times of a connection whose other rank has just ended. Where UCX "
+        "listens, and who reaches it there: mpirun(1), SECURITY",
         place, what);
   return fmt::format(
       "UCX cannot go on ({}: {}). Where a process that is none of this job's can reach its tcp ports, that "
@@ -86,7 +86,7 @@ std::string sentence_of(std::string_view place, const std::string& what) {
   const std::string place = fmt::format("{}:{}", path.substr(path.rfind('/') + 1), line);
   const std::string sentence = sentence_of(place, text);
   // It may be the echo of a peer's end, of which others say more; whoever has seen that ends this process within the time.
-  if (!place.starts_with("tcp_")) std::this_thread::sleep_for(kTimeToEnd + std::chrono::seconds(1));
+  std::this_thread::sleep_for(kTimeToEnd + std::chrono::seconds(1));
   if (hears_of_end()) hears_of_end()(sentence);
   say(Level::error, "{}", sentence);
   std::abort();
