@@ -454,14 +454,14 @@ void Survivor::hear(const transport::Header& header, const std::string& text) {
   if (header.tag == kRevocation) return take_revocation(header.ticket, header.process);
   if (header.tag == kFailure) return take_failure(header);
   if (header.tag == kEnd) end_here(static_cast<int>(header.ticket));
-  const Comm* comm = nullptr;
+  Talks& talks = talks_[header.ticket];
   {
-    const Lock lock(mutex_);
+    const Lock lock(mutex_);  // another thread may be about to free the communicator
     const auto at = members_.find(header.ticket);
-    if (at != members_.end()) comm = at->second.comm;
+    if (at != members_.end()) introduce(talks, *at->second.comm);
   }
-  Talks& talks = talks_of(header.ticket, comm);
   if (talks.members.empty()) return talks.early.push_back({header, text});
+  receive_early(talks);
   receive(talks, header, text);
   go_on(header.ticket, talks, header.serial);
 }

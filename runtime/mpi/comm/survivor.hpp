@@ -147,7 +147,9 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   // Of the call of `by`, which may be this process.
   void take_revocation(uint64_t context, int by) TUTTI_ENGINE_OWNED;
   void tell_revocations() TUTTI_ENGINE_OWNED;
-  Talks& talks_of(uint64_t context, const Comm* comm) TUTTI_ENGINE_OWNED;
+  static void introduce(Talks& talks, const Comm& comm);  // of that communicator, if it is not known here yet
+  Talks& talks_of(const Comm& comm) TUTTI_ENGINE_OWNED;
+  void receive_early(Talks& talks) TUTTI_ENGINE_OWNED;
   BallotBox* box_of(Comm& comm, Talks& talks) TUTTI_ENGINE_OWNED;
   bool look_into_box(Talks& talks) TUTTI_ENGINE_OWNED;
   void is_decided(const ProcessList& members, const survival::Decision& decision, const Then& then) TUTTI_ENGINE_OWNED;

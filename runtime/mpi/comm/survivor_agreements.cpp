@@ -41,15 +41,23 @@ survival::Contribution Survivor::contribution(const Comm& comm) {
   return out;
 }
 
-Survivor::Talks& Survivor::talks_of(uint64_t context, const Comm* comm) {
-  Talks& talks = talks_[context];
-  if (!comm || !talks.members.empty()) return talks;
-  talks.members = comm->hidden.peers;
-  const int size = comm->hidden.size();
+void Survivor::introduce(Talks& talks, const Comm& comm) {
+  if (!talks.members.empty()) return;
+  talks.members = comm.hidden.peers;
+  const int size = comm.hidden.size();
   talks.shape = {
-      .size = size, .rank = comm->hidden.rank, .first_side = comm->hidden.sides ? comm->hidden.sides.first : size};
-  for (const auto& [header, text] : std::exchange(talks.early, {})) receive(talks, header, text);
+      .size = size, .rank = comm.hidden.rank, .first_side = comm.hidden.sides ? comm.hidden.sides.first : size};
+}
+
+Survivor::Talks& Survivor::talks_of(const Comm& comm) {
+  Talks& talks = talks_[comm.context()];
+  introduce(talks, comm);
+  receive_early(talks);
   return talks;
+}
+
+void Survivor::receive_early(Talks& talks) {
+  for (const auto& [header, text] : std::exchange(talks.early, {})) receive(talks, header, text);
 }
 
 Survivor::Round::Round(const Talks& of, uint64_t of_context, uint32_t number) : talks(of), machine(of.shape) {
@@ -85,7 +93,7 @@ uint32_t Survivor::settled(const Talks& talks) {
 }
 
 life::Actor Survivor::agree(Comm& comm, survival::Contribution mine, Then then) {
-  Talks& talks = talks_of(comm.context(), &comm);
+  Talks& talks = talks_of(comm);
   const uint32_t serial = talks.next++;
   BallotBox* const box = box_of(comm, talks);
   if (!box) return begin(comm, serial, std::move(mine), std::move(then));
@@ -139,7 +147,7 @@ life::Actor Survivor::agree_to_end(const Comm& comm, Then then) {
 
 life::Actor Survivor::begin(const Comm& comm, uint32_t serial, survival::Contribution mine, Then then) {
   const uint64_t context = comm.context();
-  Talks& talks = talks_of(context, &comm);
+  Talks& talks = talks_of(comm);
   mine.settled = std::min(settled(talks), serial);
   Round& round = round_of(context, talks, serial);
   round.then = std::move(then);
