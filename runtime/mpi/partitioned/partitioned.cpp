@@ -35,13 +35,17 @@ class Nothing final : public Partitioned {
 // Its rounds have no buffer that anything could come into.
 bool is_nothing(const Partitioned& operation, engine::Engine& engine) {
   const engine::Engine::Guard own(engine);
-  return operation.is_over_at_once();
+  return operation.is_over_at_once() || operation.partitions() == 0;
 }
 
 Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
-  if (given.partitions <= 0)
-    return failure(MPI_ERR_ARG, "{} is no number of partitions: there is at least one (argument partitions)",
-                   given.partitions);
+  if (given.partitions < 0)
+    return failure(MPI_ERR_ARG, "{} is no number of partitions (argument partitions)", given.partitions);
+  if (given.partitions == 0) {
+    given.has_none = true;
+    given.partitions = 1;
+    given.count = 0;
+  }
   Comm& comm = *given.comm;
   std::shared_ptr<Partitioned> made;
   if (given.peer == MPI_PROC_NULL)
@@ -79,6 +83,8 @@ Error find(MPI_Request handle, const char* what, PersistentRequest*& found) {
 
 Error check_partition(const Partitioned& operation, int partition) {
   if (partition >= 0 && partition < operation.partitions()) return {};
+  if (operation.partitions() == 0)
+    return failure(MPI_ERR_ARG, "there is no partition {}: the operation has none (argument partition)", partition);
   return failure(MPI_ERR_ARG, "there is no partition {}: they are 0 to {} (argument partition)", partition,
                  operation.partitions() - 1);
 }

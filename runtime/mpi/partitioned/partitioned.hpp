@@ -26,6 +26,8 @@ struct PartitionedArguments {
   int peer;
   int tag;
   Ref<Comm> comm;
+  // Its program has given no partitions: it travels as a single one of no elements, which is ready from the start.
+  bool has_none = false;
 };
 
 // What the sender tells with its first round.
@@ -65,7 +67,7 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   // The round that is under way; nullptr: none.
   PartitionedRound* round() const TUTTI_ENGINE_OWNED { return round_; }
   bool has_begun() const TUTTI_ENGINE_OWNED { return rounds_ > 0; }  // one, ever
-  int partitions() const { return given_.partitions; }
+  int partitions() const { return given_.has_none ? 0 : given_.partitions; }
   // The memory of partitions [low, high].
   Payload memory_of(int low, int high) const;
 

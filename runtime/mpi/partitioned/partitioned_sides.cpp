@@ -119,12 +119,14 @@ void Send::begin() {
   failed_ = MPI_SUCCESS;
   // Each of these is taken off when it is over, and each partition when it is ready.
   awaited_ += given_.partitions;
-  if (rounds_ > 1) return;
-  sends_ = std::make_unique<SendOperation[]>(count);
-  greeting_ = {own_context(), bytes(), given_.partitions, given_.type->pattern, 0};
-  context_.emplace(greeting_.context, *given_.comm);
-  send(greeting_send_, {&greeting_, sizeof greeting_, &Layout::bytes()},
-       {context_of_greetings(*given_.comm), given_.comm->rank(), given_.tag, order_});
+  if (rounds_ == 1) {
+    sends_ = std::make_unique<SendOperation[]>(count);
+    greeting_ = {own_context(), bytes(), given_.partitions, given_.type->pattern, 0};
+    context_.emplace(greeting_.context, *given_.comm);
+    send(greeting_send_, {&greeting_, sizeof greeting_, &Layout::bytes()},
+         {context_of_greetings(*given_.comm), given_.comm->rank(), given_.tag, order_});
+  }
+  if (given_.has_none) static_cast<void>(ready(0, 0));  // which nobody has made ready before
 }
 
 void Send::send(SendOperation& op, const Payload& payload, const engine::Match& match) {

@@ -209,6 +209,36 @@ void nobody_and_nothing(const check::Program& program) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
+// No partitions at one side or both: an operation of no bytes, with nothing to be made ready.
+void no_partitions(const check::Program& program) {
+#ifndef OTHER_MPI
+  int data[4] = {1, 2, 3, 4}, got[4] = {};
+  for (const bool sends_none : {true, false})
+    for (const bool receives_none : {true, false}) {
+      MPI_Request requests[2];
+      OK(MPI_Psend_init(data, sends_none ? 0 : 3, sends_none ? 1 : 0, MPI_INT, next_of(program), 5, MPI_COMM_WORLD,
+                        MPI_INFO_NULL, &requests[0]));
+      OK(MPI_Precv_init(got, receives_none ? 0 : 2, receives_none ? 1 : 0, MPI_INT, before(program), 5, MPI_COMM_WORLD,
+                        MPI_INFO_NULL, &requests[1]));
+      for (int round = 0; round < 3; ++round) {
+        OK(MPI_Startall(2, requests));
+        if (sends_none)
+          OK(MPI_Pready_list(0, nullptr, requests[0]));
+        else
+          OK(MPI_Pready_range(0, 2, requests[0]));
+        MPI_Status statuses[2];
+        OK(MPI_Waitall(2, requests, statuses));
+        int count = -1;
+        OK(MPI_Get_count(&statuses[1], MPI_INT, &count));
+        CHECK_EQ(count, 0);
+        CHECK_EQ(got[0], 0);
+      }
+      if (sends_none) CHECK_EQ(check::error_class(MPI_Pready(0, requests[0])), MPI_ERR_ARG);
+      for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
+    }
+#endif
+}
+
 void refused(const check::Program& program) {
 #ifndef OTHER_MPI
   int data[4] = {}, flag = 0;
@@ -218,7 +248,7 @@ void refused(const check::Program& program) {
            MPI_ERR_RANK);
   CHECK_EQ(class_of(MPI_Precv_init(data, 2, 2, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request)),
            MPI_ERR_TAG);
-  CHECK_EQ(class_of(MPI_Psend_init(data, 0, 2, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request)), MPI_ERR_ARG);
+  CHECK_EQ(class_of(MPI_Psend_init(data, -1, 2, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request)), MPI_ERR_ARG);
   OK(MPI_Psend_init(data, 2, 2, MPI_INT, program.rank(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
   OK(MPI_Precv_init(data + 2, 1, 2, MPI_INT, program.rank(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
   CHECK_EQ(class_of(MPI_Pready(0, request)), MPI_ERR_REQUEST);  // inactive
@@ -263,5 +293,6 @@ int main(int argc, char** argv) {
 #endif
   order(program);
   nobody_and_nothing(program);
+  no_partitions(program);
   refused(program);
 }
