@@ -6,10 +6,13 @@
 #include "base/flight.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/coll/api_comm_idup.hpp"
 #include "mpi/coll/collective_start.hpp"
+#include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 
@@ -26,11 +29,34 @@ Error find_context(Comm& comm, const Ref<Comm>& made, MPI_Request* request) {
   return e;
 }
 
+namespace {
+
+// For a rank whose copy callback has failed: the others, whose callbacks have not, make the duplicate, and find its context
+// by a broadcast that needs this rank, too. No request stands for it, and its end matters to nobody here.
+void take_part_for_others(Comm& comm) {
+  struct Part {
+    uint64_t context;
+    const Request* step = nullptr;
+  };
+  const auto part = std::make_shared<Part>(Part{offer_context(comm, comm.hidden.rank == 0)});
+  coll::Call call = bcast_bytes(&part->context, sizeof part->context, 0);
+  call.signature = contract::in_form(contract::word_of(Function::Comm_dup), contract::Form::nonblocking);
+  const engine::Engine::Guard own(*comm.hidden.engine);
+  note_serial(comm.hidden);
+  const auto over = [part, &comm](const Error&) { comm.contexts().release(part->context); };
+  if (start_step(comm, call, over, part->step)) over({});
+}
+
+}  // namespace
+
 Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   const Ref<Comm> made = begin_duplicate(comm);
   *newcomm = MPI_COMM_NULL;  // what a copy callback that fails leaves, and not what stood there before
   // The attributes are those of the time of the call (section 7.4.2).
-  if (Error e = copy_attributes(comm, *made)) return e;
+  if (Error e = copy_attributes(comm, *made)) {
+    take_part_for_others(comm);
+    return e;
+  }
   if (Error e = find_context(comm, made, request)) {
     Error ignored = made->attributes.delete_all(made->handle);
     static_cast<void>(ignored);  // the first failure is the one to tell

@@ -168,6 +168,56 @@ void failing_copies() {
   OK(MPI_Type_free(&type));
 }
 
+#ifndef OTHER_MPI
+int failing = -1;  // the rank whose copy callback fails
+
+template <class Handle>
+int refuse_at_one(Handle, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return check::world_rank == failing ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+// Where a callback fails at one rank only the others have their duplicate, and all of them, that one as well, can go on with
+// the communicator: the one that failed has not left out a collective that they have started.
+void copies_that_fail_at_one() {
+  int key, size, last = -1;
+  MPI_Comm comm;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_size(comm, &size);
+  OK(MPI_Comm_create_keyval(refuse_at_one<MPI_Comm>, MPI_COMM_NULL_DELETE_FN, &key, nullptr));
+  OK(MPI_Comm_set_attr(comm, key, nullptr));
+  for (int form = 0; form < 4; ++form)
+    for (failing = 0; failing < size; ++failing) {
+      MPI_Comm made = MPI_COMM_WORLD;
+      MPI_Request request = MPI_REQUEST_NULL;
+      const int code = form == 0   ? MPI_Comm_dup(comm, &made)
+                       : form == 1 ? MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &made)
+                       : form == 2 ? MPI_Comm_idup(comm, &made, &request)
+                                   : MPI_Comm_idup_with_info(comm, MPI_INFO_NULL, &made, &request);
+      CHECK_EQ(check::error_class(code), check::world_rank == failing ? MPI_ERR_OTHER : MPI_SUCCESS);
+      CHECK((made == MPI_COMM_NULL) == (check::world_rank == failing));
+      CHECK((request == MPI_REQUEST_NULL) == (form < 2 || check::world_rank == failing));
+      int from_failing = check::world_rank;
+      OK(MPI_Bcast(&from_failing, 1, MPI_INT, failing, comm));
+      CHECK_EQ(from_failing, failing);
+      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      OK(MPI_Allreduce(&failing, &last, 1, MPI_INT, MPI_MAX, comm));
+      CHECK_EQ(last, failing);
+      if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
+    }
+  failing = -1;
+  MPI_Comm whole;
+  MPI_Request request;
+  OK(MPI_Comm_idup(comm, &whole, &request));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  OK(MPI_Barrier(whole));
+  OK(MPI_Comm_free(&whole));
+  OK(MPI_Comm_free_keyval(&key));
+  OK(MPI_Comm_free(&comm));
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -176,6 +226,9 @@ int main(int argc, char** argv) {
   run<Types>();
   run<Windows>();
   failing_copies();
+#ifndef OTHER_MPI
+  copies_that_fail_at_one();
+#endif
   // On MPI_COMM_SELF, whose attributes MPI_Finalize deletes.
   int key = Comms::make_key(), value = 3;
   OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &value));
