@@ -159,9 +159,15 @@ Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_
 // with nothing left in it; what the connection needs of its own is a port that one end tells the other.
 Error comm_join(int fd, MPI_Comm* intercomm) {
   *intercomm = MPI_COMM_NULL;
+  int kind = 0;
+  socklen_t length = sizeof kind;
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &length) != 0)
+    return failure(MPI_ERR_ARG, "{} is no descriptor of a socket: {} (argument fd)", fd, std::strerror(errno));
+  if (kind != SOCK_STREAM)
+    return failure(MPI_ERR_ARG, "the socket {} is not of the type SOCK_STREAM (argument fd)", fd);
   const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (copy < 0)
-    return failure(MPI_ERR_ARG, "{} is no descriptor of a socket: {} (argument fd)", fd, std::strerror(errno));
+    return failure(MPI_ERR_OTHER, "another descriptor of the socket {} cannot be had: {}", fd, std::strerror(errno));
   Socket shared(copy);
   Result<std::shared_ptr<Port>> port = Port::open();
   if (!port) return std::move(port).error();
@@ -169,7 +175,7 @@ Error comm_join(int fd, MPI_Comm* intercomm) {
     if (Error e = shared.send((*port)->name())) return e;
     return shared.receive(MPI_MAX_PORT_NAME);
   });
-  if (!theirs) return std::move(theirs).error().within("MPI_Comm_join over the socket of the program");
+  if (!theirs) return std::move(theirs).error().within("over the program's socket");
   const bool accepts = (*port)->name() > *theirs;
   return give(
       join_groups(*current.self, 0, accepts, Function::Comm_join,

@@ -37,6 +37,13 @@ int main(int argc, char** argv) {
   check::Program program(&argc, &argv);
   MPI_Comm inter;
   CHECK_EQ(check::error_class(MPI_Comm_join(-1, &inter)), MPI_ERR_ARG);
+  int ends[2];
+  CHECK_EQ(pipe(ends), 0);
+  CHECK_EQ(check::error_class(MPI_Comm_join(ends[0], &inter)), MPI_ERR_ARG);
+  close(ends[0]), close(ends[1]);
+  CHECK_EQ(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+  CHECK_EQ(check::error_class(MPI_Comm_join(ends[0], &inter)), MPI_ERR_ARG);
+  close(ends[0]), close(ends[1]);
   const int rank = program.rank();
   if (rank > 1) return 0;
   int port = 0, fd;
