@@ -277,6 +277,8 @@ Error free_communicator(MPI_Comm* comm, Function function) {
     const Engine::Guard own(object.engine());
     object.checker()->settle(*ledger);
   }
+  // Freed or disconnected, it is what MPI_Comm_get_parent returns no longer (section 11.8.2).
+  if (process().parent == *comm) process().parent = MPI_COMM_NULL;
   *comm = MPI_COMM_NULL;
   object.free_handle();  // operations under way keep it
   return {};

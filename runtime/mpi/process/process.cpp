@@ -207,14 +207,11 @@ void note_cut_off(const Comm& comm) {
 Error comm_disconnect(MPI_Comm* comm) {
   Comm& object = *resolve<Comm>(*comm);
   await_communication(object);
-  const bool is_parent = process().parent == *comm;
   if (Error e = part(object)) return e;
   if (strict) [[unlikely]]
     note_cut_off(object);
   let_children_be(object.context());
-  if (Error e = free_communicator(comm, Function::Comm_disconnect)) return e;
-  if (is_parent) process().parent = MPI_COMM_NULL;
-  return {};
+  return free_communicator(comm, Function::Comm_disconnect);
 }
 
 Error publish_name(const char* service_name, Info*, const char* port_name) {

@@ -119,10 +119,11 @@ void merged(MPI_Comm inter, bool parents) {
   for (MPI_Comm* comm : {&half, &again, &all}) OK(MPI_Comm_free(comm));
 }
 
-void child(MPI_Comm parent) {
+// `frees`: as the parents do.
+void child(MPI_Comm parent, bool frees) {
   exchange(parent);
   merged(parent, false);
-  OK(MPI_Comm_disconnect(&parent));
+  OK(frees ? MPI_Comm_free(&parent) : MPI_Comm_disconnect(&parent));
   CHECK(parent == MPI_COMM_NULL);
   MPI_Comm none;
   OK(MPI_Comm_get_parent(&none));
@@ -137,13 +138,15 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_get_parent(&parent));
   if (parent != MPI_COMM_NULL) {
     CHECK_EQ(std::string(argv[1]), std::string("a child"));
-    child(parent);
+    child(parent, argv[3] == std::string("frees"));
     return 0;
   }
   const int children = argc > 1 ? std::atoi(argv[1]) : 2, rounds = argc > 2 ? std::atoi(argv[2]) : 2;
   char first[] = "a child", second[] = "with 'quotes' and spaces";
-  char* arguments[] = {first, second, nullptr};
+  char disconnects[] = "disconnects", frees[] = "frees";
   for (int round = 0; round < rounds; ++round) {
+    const bool is_freed = round % 2 == 1;
+    char* arguments[] = {first, second, is_freed ? frees : disconnects, nullptr};
     MPI_Comm inter;
     std::vector<int> codes(children, -1);
     const int root = round % program.size();
@@ -156,7 +159,7 @@ int main(int argc, char** argv) {
     CHECK(flag);
     exchange(inter);
     merged(inter, true);
-    OK(MPI_Comm_disconnect(&inter));
+    OK(is_freed ? MPI_Comm_free(&inter) : MPI_Comm_disconnect(&inter));
   }
   return 0;
 }
