@@ -84,12 +84,11 @@ int number_of(const void* handle) {
   return at->second;
 }
 
-void* handle_numbered(int number, void* null) {
-  if (number < 0) return null;
+void* handle_numbered(int number) {
+  if (number < 0) return nullptr;
   const auto value = static_cast<uintptr_t>(number);
   if (value < kFirstNumber) return reinterpret_cast<void*>(value);
-  const void* handle = handle_at(value - kFirstNumber);
-  return handle ? const_cast<void*>(handle) : null;
+  return const_cast<void*>(handle_at(value - kFirstNumber));
 }
 
 int pcontrol(int level, std::va_list more) {

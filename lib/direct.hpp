@@ -42,9 +42,9 @@ int pcontrol(int level, std::va_list more);
 
 // --- handles as integers (section 20.4.5). A predefined handle is its own number; another gets a
 // number from 0x1000 on when it is first asked for, and keeps it. A number that was never given
-// out becomes the null handle. Any thread.
+// out becomes nullptr, which is a handle of nothing, not even the null one (section 19.3.4). Any thread.
 int number_of(const void* handle);
-void* handle_numbered(int number, void* null);
+void* handle_numbered(int number);
 
 // --- the public fields of a status (section 3.2.5)
 inline Error status_get_source(const MPI_Status* status, int* source) {

@@ -329,8 +329,7 @@ def body(function, found):
     if function.to_int:
         return f"  return direct::number_of({names[0]});\n", True
     if function.from_int:
-        null = f"{function.returns.upper()}_NULL"
-        return f"  return static_cast<{function.returns}>(direct::handle_numbered({names[0]}, {null}));\n", True
+        return f"  return static_cast<{function.returns}>(direct::handle_numbered({names[0]}));\n", True
     call = found.get(name) or found.get(function.stem)
     if call and function.parameters and function.parameters[-1].type == "...":
         names.append("more_")

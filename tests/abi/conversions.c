@@ -18,6 +18,8 @@ static int bad = 0, done = 0;
     EXPECT(name##_f2c(name##_c2f(null)) == (null), #name " of the null handle");      \
     EXPECT(out(first) != out(second) && out(first) != out(null), #name " is unique"); \
     EXPECT(out(first) == name##_toint(first), #name "_c2f gives what _toint gives");  \
+    EXPECT(back(0x7ffffff0) == (type)0, #name " of a number that is nobody's");       \
+    EXPECT(back(-7) == (type)0 && out((type)0) == 0, #name " that is not valid");     \
   } while (0)
 
 static void before_init(void) {
@@ -32,7 +34,7 @@ static void handles(void) {
   MPI_Group group;
   MPI_Info info;
   MPI_Message message = MPI_MESSAGE_NO_PROC;
-  MPI_Request request, receive;
+  MPI_Request request, receive, wrong;
   MPI_Win win;
   int sent = 5, got = 0;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -57,6 +59,12 @@ static void handles(void) {
   EXPECT(PMPI_Session_f2c(PMPI_Session_c2f(MPI_SESSION_NULL)) == MPI_SESSION_NULL, "MPI_SESSION_NULL for tools");
   EXPECT(MPI_File_f2c(MPI_File_c2f(MPI_FILE_NULL)) == MPI_FILE_NULL, "MPI_FILE_NULL");
   EXPECT(PMPI_File_f2c(PMPI_File_c2f(MPI_FILE_NULL)) == MPI_FILE_NULL, "MPI_FILE_NULL for tools");
+
+  /* A handle that is not valid is not the null one, for which nothing would be waited. */
+  wrong = MPI_Request_f2c(12345);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  EXPECT(MPI_Wait(&wrong, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST, "a request that was never made");
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Wait(&receive, MPI_STATUS_IGNORE);
