@@ -32,6 +32,10 @@ def handle_code(p, a):
     by_address = a.c_type.endswith("*")
     if a.direction == "in" and not by_address:
         return Code(f"const MPI_Fint *{n}", f"{word}_in(*{n})")
+    # What C writes where the call fails, too, as the null handle of a duplicate, is written in Fortran: no handle is 0.
+    if a.direction == "out" and not p.has_buffers:
+        return Code(f"MPI_Fint *{n}", f"&{n}_", [f"MPI_{c_type} {n}_ = NULL;"],
+                    [f"if ({n}_ || error_ == MPI_SUCCESS) *{n} = {word}_out({n}_ ? {n}_ : {null});"])
     if a.direction == "out":
         return Code(f"MPI_Fint *{n}", f"&{n}_", [f"MPI_{c_type} {n}_ = {null};"], [], [f"*{n} = {word}_out({n}_);"])
     return Code(f"MPI_Fint *{n}", f"&{n}_", [f"MPI_{c_type} {n}_ = {word}_in(*{n});"], [f"*{n} = {word}_out({n}_);"])

@@ -71,6 +71,15 @@ contains
     ierror = merge(MPI_SUCCESS, MPI_ERR_OTHER, oldcomm /= MPI_COMM_NULL .and. comm_keyval /= MPI_KEYVAL_INVALID)
   end subroutine
 
+  subroutine refuse_copy(oldcomm, comm_keyval, extra_state, attribute_val_in, attribute_val_out, flag, ierror)
+    type(MPI_Comm) :: oldcomm
+    integer :: comm_keyval, ierror
+    integer(MPI_ADDRESS_KIND) :: extra_state, attribute_val_in, attribute_val_out
+    logical :: flag
+    flag = .false.
+    ierror = merge(MPI_ERR_KEYVAL, MPI_SUCCESS, extra_state == 7)
+  end subroutine
+
   subroutine delete_attribute(comm, comm_keyval, attribute_val, extra_state, ierror)
     type(MPI_Comm) :: comm
     integer :: comm_keyval, ierror
@@ -224,7 +233,7 @@ contains
   end subroutine
 
   subroutine attributes()
-    integer :: key, plain, of_type, none
+    integer :: key, plain, of_type, none, refused, code, class
     integer(MPI_ADDRESS_KIND) :: extra, value
     type(MPI_Comm) :: first, second
     type(MPI_Datatype) :: one, two
@@ -259,6 +268,14 @@ contains
     call MPI_Comm_get_attr(second, key, value, flag)
     call check('copy refused', .not. flag .and. copies == 2)
     call MPI_Comm_free(second)
+    call MPI_Comm_set_errhandler(first, MPI_ERRORS_RETURN)
+    call MPI_Comm_create_keyval(refuse_copy, MPI_COMM_NULL_DELETE_FN, refused, extra)
+    call MPI_Comm_set_attr(first, refused, 1_MPI_ADDRESS_KIND)
+    second = MPI_COMM_WORLD
+    call MPI_Comm_dup(first, second, code)
+    call MPI_Error_class(code, class)
+    call check('no duplicate where a copy fails', class == MPI_ERR_KEYVAL .and. second == MPI_COMM_NULL)
+    call MPI_Comm_free_keyval(refused)
     call MPI_Comm_free(first)
     call MPI_Comm_free_keyval(key)
     call check('invalid', key == MPI_KEYVAL_INVALID .and. deletions == 3)

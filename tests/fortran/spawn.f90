@@ -54,6 +54,12 @@ program spawn
   call MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_WORLD, &
                                children, MPI_ERRCODES_IGNORE)
   call hear('no tables', 2)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+  children = MPI_COMM_WORLD
+  codes = MPI_SUCCESS
+  call MPI_Comm_spawn('/no/such/program', MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes, code)
+  call MPI_Error_class(code, class)
+  call check('no such program', class == MPI_ERR_SPAWN .and. children == MPI_COMM_NULL .and. all(codes(1:2) /= MPI_SUCCESS))
   call MPI_Finalize()
   call finish()
 contains
