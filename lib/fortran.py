@@ -118,6 +118,7 @@ def mpif():
     text += lines
     for name in SPECIAL_INTEGERS:
         text.append(fixed(f"INTEGER {name}"))
+    text.append(fixed("TARGET MPI_BUFFER_AUTOMATIC"))
     text += [fixed(f"INTEGER MPI_STATUS_IGNORE({all_of_them})"), fixed("INTEGER MPI_STATUSES_IGNORE(8,1)"),
              fixed("CHARACTER(LEN=1) MPI_ARGV_NULL(1)"), fixed("CHARACTER(LEN=1) MPI_ARGVS_NULL(1,1)")]
     text += [fixed(f"COMMON /TUTTI_FORTRAN_SPECIAL/ {','.join(common_block())}"),
@@ -275,7 +276,8 @@ def interface_body(p, name, form, indent, described_by=""):
 
 
 def common_statements(f08):
-    text = ["  integer, public :: MPI_BOTTOM, MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC",
+    text = ["  integer, public :: MPI_BOTTOM, MPI_IN_PLACE",
+            "  integer, public, target :: MPI_BUFFER_AUTOMATIC",  # for c_loc() (section 3.6)
             "  integer, public :: MPI_UNWEIGHTED(1), MPI_WEIGHTS_EMPTY(1), MPI_ERRCODES_IGNORE(1)"]
     if f08:
         text.append("  type(MPI_Status), public :: MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE(1)")
@@ -362,15 +364,15 @@ def module_f08(described_by=""):
         if p.large:
             text += interface_body(p, p.name + "_c", 2, 4)
     text.append("  end interface")
+    # What has been deprecated since MPI 2.0 has one interface, that of mpi, here, too (section 19.1.2).
     for p in PREDEFINED:
-        if p.old:
-            continue
-        text += ["  interface", *interface_body(p, p.name, 1, 4), "  end interface"]
+        text += ["  interface", *interface_body(p, p.name, 0 if p.old else 1, 4), "  end interface"]
         if p.name == "MPI_CONVERSION_FN_NULL":
             text += ["  interface", *interface_body(p, p.name + "_C", 2, 4), "  end interface"]
     for prefix in ("", "P"):
         for procedure in CALLED:
             if procedure.old:
+                text += ["  interface", *interface_body(procedure, prefix + procedure.name, 0, 4), "  end interface"]
                 continue
             forms = [(procedure, 1)]
             own_name = []
@@ -435,8 +437,8 @@ def listing():
                 symbols.append(("mpif.h", f"mpi_{p.short}_"))
             symbols += [("mpi", f"mpi_{n}_") for n in p.extra_names]
             symbols += [("mpi", f"mpi_{p.short}_c_")] if p.large_in_mpi else []
-            if not p.old:
-                symbols.append(("mpi_f08", f"mpi_{p.short}_{'f08ts' if p.has_buffers else 'f08'}_"))
+            f08 = "" if p.old else "f08ts_" if p.has_buffers else "f08_"
+            symbols.append(("mpi_f08", f"mpi_{p.short}_{f08}"))
             if p.large:
                 symbols.append(("mpi_f08", f"mpi_{p.short}_c_{'f08ts' if p.has_buffers else 'f08'}_"))
             text += [f"{prefix}{p.name}\t{interface}\t{prefix.lower()}{symbol}" for interface, symbol in symbols]

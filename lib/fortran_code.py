@@ -93,6 +93,12 @@ def outcount_code(p, a):
     return Code(f"MPI_Fint *{a.name}", f"&{a.name}_", [f"int {a.name}_ = 0;"], [f"*{a.name} = {a.name}_;"])
 
 
+def address_out_code(p, a):
+    """An address that C writes. That of a buffer which is detached may stand for an automatic one."""
+    on_success = [f"detached_out({a.name});"] if "detach" in p.short else []
+    return Code(f"void *{a.name}", a.name, [], [], on_success)
+
+
 def passed_on(p, a):
     c_type = a.c_type
     if "[" in c_type:
@@ -107,8 +113,8 @@ def passed_on(p, a):
 
 KINDS = {
     "BUFFER": lambda p, a: Code(f"void *{a.name}", f"address_in({a.name})"),
-    "C_BUFFER": lambda p, a: Code(f"void *{a.name}", a.name),
-    "C_BUFFER2": lambda p, a: Code(f"void *{a.name}", a.name),
+    "C_BUFFER": address_out_code,
+    "C_BUFFER2": address_out_code,
     "ERROR_CODE": lambda p, a: Code(f"MPI_Fint *{a.name}", f"errcodes_in({a.name})") if a.is_array else passed_on(p, a),
     "INDEX": index_code,
     "LOGICAL": logical_code,

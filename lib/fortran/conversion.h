@@ -41,6 +41,12 @@ static inline void* address_in(const void* address) {
   const uintptr_t offset = (uintptr_t)address - (uintptr_t)&tutti_fortran_special_;
   return UNLIKELY(offset < sizeof tutti_fortran_special_) ? special_address(address) : (void*)address;
 }
+/* The other way: where MPI_BUFFER_AUTOMATIC is what was attached, a call that detaches it gives its address in Fortran, that
+ * of c_loc(MPI_BUFFER_AUTOMATIC) (section 3.6). */
+static inline void detached_out(void* address) {
+  void** const detached = (void**)address;
+  if (*detached == MPI_BUFFER_AUTOMATIC) *detached = &tutti_fortran_special_.buffer_automatic;
+}
 static inline int is_in_place(const void* address) {
   return address == &tutti_fortran_special_.in_place;
 }

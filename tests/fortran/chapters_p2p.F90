@@ -14,6 +14,7 @@ program chapters_p2p
   right = modulo(rank + 1, ranks)
   left = modulo(rank - 1, ranks)
   call modes()
+  call automatic()
   call probes()
   call cancelled()
   call persistent()
@@ -73,6 +74,34 @@ contains
     integer :: room(:), n
     call MPI_Buffer_detach(room, n, ierror)
 #endif
+  end subroutine
+
+  ! What is detached when MPI_BUFFER_AUTOMATIC was attached is that, by its address in Fortran (section 3.6); in the older
+  ! interfaces the argument is not used.
+  subroutine automatic()
+    use, intrinsic :: iso_c_binding
+    integer, ASYNC :: a(2), b(2)
+    integer :: n, of
+    type(C_PTR) :: where
+    do of = 1, 2
+      if (of == 1) call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0, ierror)
+      if (of == 2) call MPI_Comm_attach_buffer(MPI_COMM_WORLD, MPI_BUFFER_AUTOMATIC, 0, ierror)
+      a = [rank, of]
+      call MPI_Bsend(a, 2, MPI_INTEGER, right, of, MPI_COMM_WORLD, ierror)
+      call MPI_Recv(b, 2, MPI_INTEGER, left, of, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
+      call check('bsend from an automatic buffer', all(b == [left, of]))
+      where = c_null_ptr
+#ifdef F08
+      if (of == 1) call MPI_Buffer_detach(where, n, ierror)
+      if (of == 2) call MPI_Comm_detach_buffer(MPI_COMM_WORLD, where, n, ierror)
+#else
+      if (of == 1) call MPI_Buffer_detach(b, n, ierror)
+      if (of == 2) call MPI_Comm_detach_buffer(MPI_COMM_WORLD, b, n, ierror)
+      where = c_loc(MPI_BUFFER_AUTOMATIC)
+#endif
+      call check('an automatic buffer is detached', c_associated(where, c_loc(MPI_BUFFER_AUTOMATIC)))
+      call check('nothing is written elsewhere', all(b == [left, of]))
+    end do
   end subroutine
 
   subroutine probes()

@@ -90,7 +90,7 @@ program mixed
   type(MPI_Datatype) :: datatype
   type(MPI_Op) :: op
   logical :: flag
-  logical, target :: is, is_not
+  logical :: is, is_not
   integer :: a(4), b(4)
   call MPI_Init()
   call MPI_Comm_dup(MPI_COMM_WORLD, comm)
@@ -98,9 +98,17 @@ program mixed
   call MPI_Comm_size(comm, ranks)
   call check('a communicator in C', c_sees_comm(comm%MPI_VAL, ranks) == 1)
 
-  call MPI_Abi_get_fortran_booleans(4, c_loc(is), c_loc(is_not), flag)
-  call check('logicals by their addresses', flag .and. is .and. .not. is_not)
+  is = .false.
+  is_not = .true.
+  call MPI_Abi_get_fortran_booleans(4, is, is_not, flag)
+  call check('logicals as MPI knows them', flag .and. is .and. .not. is_not)
   call check('logicals in C', c_knows_logicals(transfer(.true., 1), transfer(.false., 1)) == 1)
+
+  ! Arguments that MPI 4.1 has brought, by their names.
+  call MPI_Status_set_error(status=status, err=7)
+  call MPI_Status_get_error(status=status, err=n)
+  call MPI_Request_get_status_any(count=1, array_of_requests=[MPI_REQUEST_NULL], index=key, flag=flag, status=status)
+  call check('arguments by their names', n == 7 .and. flag .and. key == MPI_UNDEFINED)
 
   ! What Fortran sets, C finds behind an address; what C sets is an address, which Fortran gets as a number.
   call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, 0_MPI_ADDRESS_KIND)
