@@ -10,6 +10,7 @@
 #include "base/fence.hpp"
 #include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
@@ -44,10 +45,26 @@ void settle_lazy_locks(const Window* but = nullptr) TUTTI_ENGINE_OWNED {
   }
 }
 
+// Other threads may start operations there meanwhile, which wait at the target.
+void await_lazy_lock(Window& window, int rank) TUTTI_ENGINE_OWNED {
+  rma::WindowEnd& protocol = *window.protocol;
+  protocol.ask_for_lazy_locks(rank);
+  window.comm->engine().wait_until(
+      [&]() TUTTI_ENGINE_OWNED { return !protocol.origin().is_unsettled(rank) || is_harmed(window); },
+      [&](Condition& needs) TUTTI_ENGINE_OWNED { window.add_needs(needs, rank); });
+}
+
 // Whether the call may return before it is its turn. Who looks on at what comes in which order wants to know when it has
 // the lock.
 bool may_be_lazy(const Window& window) {
   return !strict && !window.races && !seen(window);
+}
+
+// Whether who asks for a lock waits for it before anything else is asked for, where it is not known that the same thread
+// makes the next call. Else that one would have to wait for a lock of another thread's, which may be held by somebody who
+// waits for a lock that the waiting thread holds, though each of the threads takes its locks in an order that is right.
+bool waits_by_thread() {
+  return current.concurrent_calls;
 }
 
 // A lock of memory that this process comes to itself protects what it loads and stores there, also where operations go by
@@ -155,7 +172,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   epochs.lock(rank, checked ? Epochs::Lock::held : Epochs::Lock::unchecked);
   if (!checked) return {};
   settle_lazy_locks();
-  if (may_be_lazy(win) && may_be_lazy_at(win, rank)) {
+  if (!waits_by_thread() && may_be_lazy(win) && may_be_lazy_at(win, rank)) {
     win.protocol->lock_lazily(rank, {.exclusive = lock_type == MPI_LOCK_EXCLUSIVE});
     process().lazily_locked = &win;
     return {};
@@ -227,7 +244,10 @@ void ask_for_lock(Window& window, int rank) {
   if (!origin.wants_lock(rank)) return;  // another thread's operation has asked meanwhile
   origin.asked_under_lock_of_all(rank);
   window.protocol->lock_lazily(rank, {.passes = true});
-  process().lazily_locked = &window;
+  if (waits_by_thread())
+    await_lazy_lock(window, rank);
+  else
+    process().lazily_locked = &window;
 }
 
 Error win_unlock_all(Window& win) {

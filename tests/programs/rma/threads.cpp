@@ -2,6 +2,9 @@
 // MPI_THREAD_MULTIPLE: threads with a window each, threads that share an epoch of one window, and
 // operations beside messages and collectives of other threads.
 // NOT_MPICH: its threads spin, which takes minutes on few cores.
+#include <unistd.h>
+
+#include <atomic>
 #include <thread>
 
 #include "check.hpp"
@@ -14,6 +17,46 @@ void together(const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) threads.emplace_back(work, t);
   for (std::thread& thread : threads) thread.join();
+}
+
+// A lock that one thread waits for is none that another thread's call waits for. Of ranks 0 and 1 each has a thread that
+// holds its own part of a window and takes a lock of another window, which is free; and a thread that wants the part that
+// the other rank holds, which that gives up when it has had both. `by_all`: that one asks by MPI_Win_lock_all.
+void locks_of_two_threads(int me, int size, bool by_all) {
+  enum { of_rank_0, of_rank_1, free_ones, kWindows };
+  std::vector<long> memory(kWindows);
+  MPI_Win wins[kWindows];
+  for (int w = 0; w < kWindows; ++w)
+    OK(MPI_Win_create(&memory[static_cast<size_t>(w)], sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                      &wins[w]));
+  const int other = 1 - me;
+  for (int round = 0; me < 2 && size > 1 && round < 10; ++round) {
+    const MPI_Win held = wins[me], wanted = wins[other], is_free = wins[free_ones];
+    int heard;
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, me, 0, held));
+    OK(MPI_Sendrecv(&me, 1, MPI_INT, other, round, &heard, 1, MPI_INT, other, round, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+    std::atomic<bool> asks{false};
+    std::thread asking([&] {
+      const long one = 1;
+      asks = true;
+      OK(by_all ? MPI_Win_lock_all(0, wanted) : MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, wanted));
+      OK(MPI_Accumulate(&one, 1, MPI_LONG, other, 0, 1, MPI_LONG, MPI_SUM, wanted));
+      OK(by_all ? MPI_Win_unlock_all(wanted) : MPI_Win_unlock(other, wanted));
+    });
+    while (!asks) std::this_thread::yield();
+    usleep(2000);  // it is amid its call as a rule, which the other thread's need not be behind
+    OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, me, 0, is_free));
+    OK(MPI_Win_unlock(me, is_free));
+    OK(MPI_Win_unlock(me, held));
+    asking.join();
+    OK(MPI_Sendrecv(&me, 1, MPI_INT, other, round, &heard, 1, MPI_INT, other, round, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+    OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, held));
+    CHECK_EQ(memory[static_cast<size_t>(me)], round + 1L);
+    OK(MPI_Win_unlock(me, held));
+  }
+  for (MPI_Win& win : wins) OK(MPI_Win_free(&win));
 }
 
 }  // namespace
@@ -50,6 +93,8 @@ int main(int argc, char** argv) {
     }
     OK(MPI_Win_free(&win));
   });
+
+  for (const bool by_all : {false, true}) locks_of_two_threads(me, size, by_all);
 
   // One epoch for all threads of all ranks.
   long* memory = nullptr;
