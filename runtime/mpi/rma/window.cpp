@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 #include "boot/joining.hpp"
 #include "contract/checker.hpp"
@@ -358,6 +359,7 @@ Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, voi
   if (!window.node || window.node->ranks.size() < static_cast<size_t>(comm.size()))
     if (Error e = all_have_memory(comm, missing)) return e;
   if (window.node) go_direct(window);
+  decide_hint(window, "mpi_minimum_memory_alignment", std::to_string(alignment_of(info)));
   *win = open_window(window, memory);
   *static_cast<void**>(baseptr) = memory;
   return {};

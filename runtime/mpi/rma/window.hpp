@@ -111,6 +111,8 @@ class Window final : public HasErrhandler {
 
 // Hints of `info` that are known; the others are ignored (12.2.1).
 void take_hints(Window& window, const Info* info);
+// What MPI_Win_get_info tells of one that is settled when the window is made, by all ranks or by where memory was found.
+void decide_hint(Window& window, std::string_view key, std::string value);
 
 // Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each
 // other's memory. `apart`: whether this rank, and then whether each rank, wishes parts that need

@@ -2,6 +2,9 @@
 // What is said of windows beside their use: groups, names, hints, attributes.
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "contract/ledger.hpp"
 #include "engine/engine.hpp"
@@ -14,19 +17,40 @@
 namespace tutti::mpi::one_sided {
 namespace {
 
-// Hints of the standard (12.2.1, 12.2.3) and what holds without them. None changes what is right.
+bool is_switch(std::string_view value) {
+  return value == "true" || value == "false";
+}
+bool is_ordering(std::string_view value) {
+  if (value == "none") return true;
+  for (size_t at = 0; at <= value.size(); at += 4) {
+    const std::string_view pair = value.substr(at, 3);
+    if (pair != "rar" && pair != "raw" && pair != "war" && pair != "waw") return false;
+    if (at + 3 < value.size() && value[at + 3] != ',') return false;
+  }
+  return true;
+}
+bool is_ops(std::string_view value) {
+  return value == "same_op" || value == "same_op_no_op";
+}
+bool is_number(std::string_view value) {
+  return !value.empty() && value.size() <= 18 &&
+         std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Hints of the standard (12.2.1, 12.2.3), what holds without them, and which values mean something: others are ignored, and
+// so MPI_Win_get_info does not tell of them. None changes what is right.
 constexpr struct {
   const char* key;
   const char* value;
+  bool (*is_known)(std::string_view value);  // nullptr: decide_hint() alone says what it is
 } kHints[] = {
-    {"no_locks", "false"},
-    {"accumulate_ordering", "rar,raw,war,waw"},
-    {"accumulate_ops", "same_op_no_op"},
-    {"same_size", "false"},
-    {"same_disp_unit", "false"},
-    {"alloc_shared_noncontig", "false"},
-    {"mpi_accumulate_granularity", "0"},
-    {"mpi_minimum_memory_alignment", "64"},
+    {"no_locks", "false", is_switch},
+    {"accumulate_ordering", "rar,raw,war,waw", is_ordering},
+    {"accumulate_ops", "same_op_no_op", is_ops},
+    {"same_size", "false", is_switch},
+    {"same_disp_unit", "false", is_switch},
+    {"alloc_shared_noncontig", "false", nullptr},
+    {"mpi_accumulate_granularity", "0", is_number},
 };
 
 }  // namespace
@@ -35,8 +59,17 @@ void take_hints(Window& window, const Info* info) {
   if (window.hints.empty())
     for (const auto& hint : kHints) window.hints.emplace_back(hint.key, hint.value);
   if (!info) return;
-  for (auto& [key, value] : window.hints)
-    if (const auto given = info->get(key)) value = *given;
+  for (const auto& hint : kHints)
+    if (const auto given = info->get(hint.key); given && hint.is_known && hint.is_known(*given))
+      decide_hint(window, hint.key, *given);
+}
+
+void decide_hint(Window& window, std::string_view key, std::string value) {
+  const auto at = std::ranges::find(window.hints, key, &Info::Entry::first);
+  if (at == window.hints.end())
+    window.hints.emplace_back(key, std::move(value));
+  else
+    at->second = std::move(value);
 }
 
 Error win_get_group(Window& win, MPI_Group* group) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows whose memory the ranks of a node share (the standard, section 12.2.3).
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,11 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
   if (!node) return std::move(node).error();
   window.node = *std::move(node);
   if (direct) go_direct(window);
+  // Parts that follow each other begin wherever the one before ends, those that do not at pages.
+  if (apart) {
+    decide_hint(window, "alloc_shared_noncontig", "true");
+    decide_hint(window, "mpi_minimum_memory_alignment", std::to_string(std::min<size_t>(alignment_of(info), 4096)));
+  }
   void* const base = window.node->mine();
   *win = open_window(window, base);
   *static_cast<void**>(baseptr) = base;

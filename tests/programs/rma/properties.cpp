@@ -2,6 +2,9 @@
 // What a window is beside its memory: attributes, predefined and own, names, hints, its group,
 // error handlers, its number. NOT_MPICH: where ranks share memory, 4.0 gives some another address
 // than its windows have.
+#include <cstdint>
+#include <initializer_list>
+
 #include "check.hpp"
 
 namespace {
@@ -112,6 +115,73 @@ void hints(MPI_Win win) {
   OK(MPI_Info_free(&info));
 }
 
+#ifndef OTHER_MPI
+// "-": it is not told.
+std::string hint_of(MPI_Win win, const char* key) {
+  MPI_Info info;
+  char value[64] = "";
+  int length = sizeof value, flag = 0;
+  OK(MPI_Win_get_info(win, &info));
+  OK(MPI_Info_get_string(info, key, &length, value, &flag));
+  OK(MPI_Info_free(&info));
+  return flag ? value : "-";
+}
+
+// MPI_Win_get_info tells what holds: nothing that was ignored, and of memory what it came to.
+void told_hints() {
+  const auto info_of = [](std::initializer_list<std::pair<const char*, const char*>> hints) {
+    MPI_Info info;
+    OK(MPI_Info_create(&info));
+    for (const auto& [key, value] : hints) OK(MPI_Info_set(info, key, value));
+    return info;
+  };
+  MPI_Info info = info_of({{"accumulate_ops", "some"},
+                           {"accumulate_ordering", "rar,waw,"},
+                           {"no_locks", "yes"},
+                           {"mpi_accumulate_granularity", "-8"},
+                           {"mpi_minimum_memory_alignment", "100"}});
+  int* memory = nullptr;
+  MPI_Win win;
+  OK(MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &memory, &win));
+  CHECK_EQ(hint_of(win, "accumulate_ops"), std::string("same_op_no_op"));
+  CHECK_EQ(hint_of(win, "accumulate_ordering"), std::string("rar,raw,war,waw"));
+  CHECK_EQ(hint_of(win, "no_locks"), std::string("false"));
+  CHECK_EQ(hint_of(win, "mpi_accumulate_granularity"), std::string("0"));
+  CHECK_EQ(hint_of(win, "mpi_minimum_memory_alignment"), std::string("128"));
+  CHECK_EQ(reinterpret_cast<std::uintptr_t>(memory) % 128, 0u);
+  OK(MPI_Info_free(&info));
+  info = info_of({{"accumulate_ordering", "raw,waw"}, {"mpi_minimum_memory_alignment", "1024"}});
+  OK(MPI_Win_set_info(win, info));
+  CHECK_EQ(hint_of(win, "accumulate_ordering"), std::string("raw,waw"));
+  CHECK_EQ(hint_of(win, "mpi_minimum_memory_alignment"), std::string("128"));  // the memory is where it is
+  OK(MPI_Win_free(&win));
+  OK(MPI_Info_free(&info));
+
+  // Parts are apart only where all ranks wish so, and only then does each begin at a multiple of anything.
+  MPI_Comm node;
+  OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  int size = 0;
+  OK(MPI_Comm_size(node, &size));
+  info = info_of({{"alloc_shared_noncontig", "true"}, {"mpi_minimum_memory_alignment", "1048576"}});
+  for (const bool all : {true, false}) {
+    int mine = 0;
+    OK(MPI_Comm_rank(node, &mine));
+    OK(MPI_Win_allocate_shared(100, 1, all || mine == 0 ? info : MPI_INFO_NULL, node, &memory, &win));
+    const bool apart = all || size == 1;
+    CHECK_EQ(hint_of(win, "alloc_shared_noncontig"), std::string(apart ? "true" : "false"));
+    const std::string alignment = hint_of(win, "mpi_minimum_memory_alignment");
+    if (!apart) CHECK_EQ(alignment, std::string("-"));
+    if (apart) CHECK(std::stol(alignment) >= 64 && reinterpret_cast<std::intptr_t>(memory) % std::stol(alignment) == 0);
+    OK(MPI_Win_free(&win));
+  }
+  OK(MPI_Info_free(&info));
+  OK(MPI_Comm_free(&node));
+  OK(MPI_Win_create(&size, sizeof size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  CHECK_EQ(hint_of(win, "mpi_minimum_memory_alignment"), std::string("-"));
+  OK(MPI_Win_free(&win));
+}
+#endif
+
 void group(const check::Program& mpi) {
   MPI_Comm reversed;
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mpi.rank(), &reversed));
@@ -171,4 +241,7 @@ int main(int argc, char** argv) {
   OK(MPI_Win_free(&win));
   CHECK_EQ(deleted, 111);
   group(mpi);
+#ifndef OTHER_MPI
+  told_hints();
+#endif
 }
