@@ -41,6 +41,12 @@ Error by_rank_0(File& file, Function function, int64_t argument, const char* nam
   return agree(file.comm(), function, file.rank() == 0 ? act() : Error());
 }
 
+Error not_sequential(const File& file) {
+  if (!file.is_sequential()) return {};
+  return failure(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "{}: the size of a file of MPI_MODE_SEQUENTIAL cannot be set (argument fh)", file.name);
+}
+
 Error not_negative(int64_t value, const char* argument) {
   if (value >= 0) return {};
   return failure(MPI_ERR_ARG, "{} is negative (argument {})", value, argument);
@@ -314,9 +320,7 @@ Error file_get_size(File& fh, MPI_Offset* size) {
 Error file_set_size(File& fh, MPI_Offset size) {
   Error mine = no_split(fh);
   if (!mine) mine = writable(fh);
-  if (!mine && fh.is_sequential())
-    mine = failure(MPI_ERR_UNSUPPORTED_OPERATION,
-                   "{}: the size of a file of MPI_MODE_SEQUENTIAL cannot be set (argument fh)", fh.name);
+  if (!mine) mine = not_sequential(fh);
   if (!mine) mine = not_negative(size, "size");
   return by_rank_0(fh, Function::File_set_size, size, "the size", std::move(mine), [&] { return fh.io->resize(size); });
 }
@@ -324,6 +328,7 @@ Error file_set_size(File& fh, MPI_Offset size) {
 Error file_preallocate(File& fh, MPI_Offset size) {
   Error mine = no_split(fh);
   if (!mine) mine = writable(fh);
+  if (!mine) mine = not_sequential(fh);
   if (!mine) mine = not_negative(size, "size");
   return by_rank_0(fh, Function::File_preallocate, size, "the size", std::move(mine),
                    [&] { return fh.io->reserve(size); });

@@ -179,6 +179,8 @@ void check_sequential(Scratch& scratch, int rank, int size) {
   FAILS(MPI_File_write(file, &number, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
   FAILS(MPI_File_write_at(file, 0, &number, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
   FAILS(MPI_File_seek(file, 0, MPI_SEEK_SET), MPI_ERR_UNSUPPORTED_OPERATION);
+  FAILS(MPI_File_set_size(file, 100), MPI_ERR_UNSUPPORTED_OPERATION);
+  FAILS(MPI_File_preallocate(file, 100), MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Offset shared = -1;
   FAILS(MPI_File_get_position_shared(file, &shared), MPI_ERR_UNSUPPORTED_OPERATION);
 #endif
