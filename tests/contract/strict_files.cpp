@@ -33,6 +33,28 @@ void write_at(MPI_File file, int byte, int count) {
   MPI_File_write_at(file, byte, into, count, MPI_INT, MPI_STATUS_IGNORE);  // LINE file_race
 }
 
+void is_about_a_buffer(int code) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  if (error_class != MPI_ERR_BUFFER) MPI_Abort(world, 4);
+}
+
+// Rank 0's buffer is in use already. All hear of it, there in the call that it is given to, elsewhere at the end.
+void refuse_buffer() {
+  MPI_File file = opened();
+  MPI_Request receive = MPI_REQUEST_NULL, access;
+  if (rank == 0) MPI_Irecv(into, 4, MPI_INT, 1, 0, world, &receive);
+  is_about_a_buffer(MPI_File_read_at_all(file, 0, into, 4, MPI_INT, MPI_STATUS_IGNORE));
+  int code = MPI_File_iread_at_all(file, 0, into, 4, MPI_INT, &access);
+  is_about_a_buffer(code == MPI_SUCCESS ? MPI_Wait(&access, MPI_STATUS_IGNORE) : code);
+  code = MPI_File_read_at_all_begin(file, 0, into, 4, MPI_INT);
+  is_about_a_buffer(code == MPI_SUCCESS ? MPI_File_read_at_all_end(file, into, MPI_STATUS_IGNORE) : code);
+  if (rank == 1) MPI_Send(two, 2, MPI_INT, 0, 0, world);
+  MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  if (MPI_File_read_at_all(file, 0, into, 4, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS) MPI_Abort(world, 5);
+  MPI_File_close(&file);
+}
+
 }  // namespace
 
 // clang-format off
@@ -77,6 +99,8 @@ Cases file_cases() {
        MPI_File_sync(file);
        MPI_File_close(&file);
      }},
+    // ---- wrong, and returned
+    {"file_buffer_refused", refuse_buffer},
     // ---- right: silent
     {"file_error_asked",
      [] {

@@ -193,9 +193,10 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
   TakenBuffers taken;
   if (how.collective) {
     if (Error e = place_together(file, how, given, job)) return e;
+    Error mine;
     if (watches_buffers && job.count > 0) [[unlikely]]
-      if (Error e = taken.take({use_of(job)})) return e;
-    Together act(job, how.function, false);
+      mine = taken.take({use_of(job)});
+    Together act(job, how.function, false, std::move(mine));
     while (const coll::Call* const call = act.next())
       if (Error e = run(file.comm(), *call)) return e;
     outcome = std::move(act.outcome);

@@ -192,7 +192,10 @@ Error start_access(File& file, const How& how, const Given& given, MPI_Request* 
   const bool together = how.collective && goes_together(file, job);
   auto* const made = new FileRequest(job);  // whose one reference is the handle's
   if (Error e = take_buffer(*made, job)) {
-    made->release();
+    if (together)
+      made->start_together(how.function, Error(e.mpi_class(), e.message()));
+    else
+      made->release();
     return e;
   }
   made->note_handle();
@@ -206,7 +209,12 @@ Error begin_split(File& file, const How& how, const Given& given) {
   if (Error e = place_together(file, how, given, job)) return e;
   auto made = Ref<FileRequest>::adopt(new FileRequest(job));
   FileRequest& request = *made;
-  if (Error e = take_buffer(request, job)) return e;
+  if (Error e = take_buffer(request, job)) {
+    // The others have begun, and hear of it when they end it.
+    if (goes_together(file, job))
+      (new FileRequest(job))->start_together(how.function, Error(e.mpi_class(), e.message()));
+    return e;
+  }
   file.split = {how.function, given.buffer, Ref<Request>(made.get()), {}};
   made = {};
   start(request, goes_together(file, job), how.function);
