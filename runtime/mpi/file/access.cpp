@@ -2,7 +2,9 @@
 #include "mpi/file/access.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 
 #include "contract/signature.hpp"
 #include "mpi/check/buffers.hpp"
@@ -170,18 +172,27 @@ io::Transferred perform(const PlacedAccess& job) {
   if (!job.converts()) return job.writes ? job.file->io->write(access) : job.file->io->read(access);
 
   const Representation& representation = *job.view->representation;
-  std::vector<std::byte> bytes(static_cast<size_t>(job.bytes()));
-  access.memory = {bytes.data(), job.bytes(), &Layout::bytes()};
+  struct Freed {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  // Zeros where a program's own conversion leaves some out, yet no memory is touched before it is written.
+  const std::unique_ptr<std::byte[], Freed> bytes(
+      static_cast<std::byte*>(std::calloc(static_cast<size_t>(job.bytes()), 1)));
+  if (!bytes)
+    return {0, failure(MPI_ERR_NO_MEM,
+                       "{}: there is no memory for the {} bytes of the access in the data representation {}",
+                       job.file->name, job.bytes(), representation.name)};
+  access.memory = {bytes.get(), job.bytes(), &Layout::bytes()};
   if (job.writes)
-    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(), job.each_in_file))
+    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.get(), job.each_in_file))
       return {0, std::move(e)};
   io::Transferred outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
   const int64_t elements = outcome.bytes / job.each_in_file, rest = outcome.bytes % job.each_in_file;
   outcome.bytes = elements * job.type->layout->size();
   if (job.writes) return outcome;
-  Error e = from_file(representation, bytes.data(), job.each_in_file, job.buffer, elements, *job.type);
+  Error e = from_file(representation, bytes.get(), job.each_in_file, job.buffer, elements, *job.type);
   if (!e && rest > 0)  // the file ends amid an element
-    e = rest_from_file(representation, {bytes.data() + (elements * job.each_in_file), static_cast<size_t>(rest)},
+    e = rest_from_file(representation, {bytes.get() + (elements * job.each_in_file), static_cast<size_t>(rest)},
                        job.each_in_file, job.memory(), elements, *job.type, outcome.bytes);
   if (e && !outcome.error) outcome.error = std::move(e);
   return outcome;

@@ -164,11 +164,21 @@ Error rebuild(const Datatype& type, const std::vector<Ref<Datatype>>& parts, MPI
   }
 }
 
+// A function whose count is an int is called for so many elements at a time.
 int call_conversion(Representation::Conversion large, Representation::SmallConversion small, void* memory,
-                    Datatype& type, int64_t count, void* bytes, void* extra_state) {
+                    Datatype& type, int64_t count, void* bytes, int64_t in_file, void* extra_state) {
   const InCallback in_callback;
   if (large) return large(memory, type.handle, count, bytes, 0, extra_state);
-  return small(memory, type.handle, static_cast<int>(count), bytes, 0, extra_state);
+  int code = MPI_SUCCESS;
+  for (int64_t done = 0; done < count && code == MPI_SUCCESS;) {
+    const int64_t now = std::min<int64_t>(count - done, INT_MAX);
+    // By numbers: the memory may be MPI_BOTTOM.
+    const auto there = reinterpret_cast<uintptr_t>(memory) + static_cast<uintptr_t>(done * type.layout->extent());
+    code = small(reinterpret_cast<void*>(there), type.handle, static_cast<int>(now),
+                 static_cast<std::byte*>(bytes) + done * in_file, 0, extra_state);
+    done += now;
+  }
+  return code;
 }
 
 Error failed_conversion(const Representation& representation, int code) {
@@ -225,7 +235,7 @@ Error to_file(const Representation& representation, const void* memory, int64_t 
     return {};
   }
   const int code = call_conversion(representation.write, representation.write_small, const_cast<void*>(memory), type,
-                                   count, bytes, representation.extra_state);
+                                   count, bytes, in_file, representation.extra_state);
   return code == MPI_SUCCESS ? Error() : failed_conversion(representation, code);
 }
 
@@ -240,7 +250,7 @@ Error from_file(const Representation& representation, const void* bytes, int64_t
     return {};
   }
   const int code = call_conversion(representation.read, representation.read_small, memory, type, count,
-                                   const_cast<void*>(bytes), representation.extra_state);
+                                   const_cast<void*>(bytes), in_file, representation.extra_state);
   return code == MPI_SUCCESS ? Error() : failed_conversion(representation, code);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data representations (MPI 5.0, section 14.5): external32 is big-endian with sizes of its own, a program's own one is
 // what its functions make of the data, and both go through views with gaps.
+#include <climits>
 #include <cstddef>
 
 #include "file/scratch.hpp"
@@ -122,6 +123,42 @@ int refuse(void*, MPI_Datatype, int, void*, MPI_Offset, void*) {
   return MPI_ERR_OTHER;
 }
 
+int64_t converted = 0;
+int count_them(void*, MPI_Datatype, int count, void*, MPI_Offset position, void*) {
+  CHECK(count > 0);
+  CHECK_EQ(position, 0);
+  converted += count;
+  return converted > INT_MAX ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+int one_byte(MPI_Datatype, MPI_Aint* extent, void*) {
+  *extent = 1;
+  return MPI_SUCCESS;
+}
+
+// More elements than the conversion's int counts, and more bytes than there is memory for. Nothing is written.
+void check_large(Scratch& scratch, int rank) {
+  OK(MPI_Register_datarep("counting", count_them, count_them, one_byte, nullptr));
+  const std::string path = scratch.file("large");
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Datatype same;  // of which any number is one byte of memory
+  OK(MPI_Type_create_resized(MPI_BYTE, 0, 0, &same));
+  OK(MPI_Type_commit(&same));
+  const char byte = 1;
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "counting", MPI_INFO_NULL));
+  if (rank == 0) {
+    const MPI_Count count = MPI_Count{INT_MAX} + 7;
+    FAILS(MPI_File_write_at_c(file, 0, &byte, count, same, MPI_STATUS_IGNORE), MPI_ERR_CONVERSION);
+    CHECK_EQ(converted, count);
+  }
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL));
+  FAILS(MPI_File_write_at_all_c(file, 0, &byte, MPI_Count{1} << 60, same, MPI_STATUS_IGNORE), MPI_ERR_NO_MEM);
+  MPI_Offset bytes = -1;
+  OK(MPI_File_get_size(file, &bytes));
+  CHECK_EQ(bytes, 0);
+  OK(MPI_Type_free(&same));
+  OK(MPI_File_close(&file));
+}
+
 void check_registered(Scratch& scratch, int rank, int size) {
   OK(MPI_Register_datarep("digits", read_digits, write_digits, digits_extent, &check::world_rank));
   FAILS(MPI_Register_datarep("digits", read_digits, write_digits, digits_extent, nullptr), MPI_ERR_DUP_DATAREP);
@@ -219,5 +256,6 @@ int main(int argc, char** argv) {
   Scratch scratch;
   check_external32(scratch, program.rank(), program.size());
   check_registered(scratch, program.rank(), program.size());
+  check_large(scratch, program.rank());
   check_end(scratch);
 }
