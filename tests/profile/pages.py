@@ -61,8 +61,9 @@ def slow_rank():
     function, where, calls, seconds, waiting, why = row(page, "MPI_Allreduce", place("slow_rank"))
     assert calls == 200 and "slow_rank()" in where, where
     assert waiting > 0.5 * seconds > 0.5, (seconds, waiting)
-    rank, percent = re.match(r"late to it: rank (\d+) is last in (\d+) %", why).groups()
-    assert rank == "3" and int(percent) >= 50, why
+    rank, percent, by = re.match(r"late to it: rank (\d+) is last in (\d+) %, by ([\d.]+) ms", why).groups()
+    # It works for 60 ms, the others for 8, and the machine may be busy.
+    assert rank == "3" and int(percent) >= 50 and 30 < float(by) < 200, why
     hint = re.search(r"hint: rank 3 comes last to \d+ % of the calls of MPI_Allreduce at \S*" + re.escape(place("slow_rank")) +
                      r".*; it computes ([\d.]+) times as long as the median", page)
     assert hint and float(hint[1]) > 1.5, "hint"
@@ -171,6 +172,7 @@ def regions():
     assert both["[assembly]"][2] == both["[solve]"][2] == 40
     assert both["[assembly]"][4] > 0.05 > both["[solve]"][4]
     assert not any(r[0] == "MPI_Bcast" for r in rows(page)), "MPI_Pcontrol(0) does not count"
+    assert not any(r[0] == "MPI_Scan" for r in rows(page)), "MPI_Pcontrol(2) drops what has been counted"
 
 
 def killed():
@@ -199,6 +201,14 @@ def sums():
     sent = re.search(r"messages sent: (\d+), ([\d.]+) (\w+):", page)
     assert int(sent[1]) == messages, (sent[1], messages)
     assert abs(to_bytes(sent[2], sent[3]) - length) <= 0.01 * length, (sent[2], sent[3], length)
+    lengths = [length for i in range(400) for length in ((1 << i % 18) + i, i)] * 3
+    steps = {"up to 63 B": 6, "to 4 KiB": 12, "to 64 KiB": 16, "to 1 MiB": 20}
+    least = -1
+    for name, bits in steps.items():
+        of = [length for length in lengths if least < length.bit_length() <= bits]
+        told = re.search(rf"messages sent: .* {name} (\d+) \(([\d.]+) (\w+)\)", page)
+        assert int(told[1]) == len(of) and abs(to_bytes(told[2], told[3]) - sum(of)) <= 0.01 * sum(of), (name, told, len(of), sum(of))
+        least = bits
     names = ("MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Sendrecv", "MPI_Barrier")
     ours = sum(r[3] for r in rows(page) if r[0] in names)
     assert abs(ours - seconds) <= 0.01 * seconds, (ours, seconds)
