@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What three short collectives and a message of 8 B cost, and some work without MPI: many batches
+/* What three short collectives and a message of 8 B cost, one that comes every 10 us, and some work without MPI: many batches
  * of few calls, of which those count that nothing else disturbed. Prints for each the 10th
  * percentile of the batches, in nanoseconds a call; of a message one way. Work is one stretch as
  * long as all batches, seconds in which nobody calls MPI, and whatever interrupts it counts.
@@ -83,14 +83,14 @@ int main(int argc, char** argv) {
   const int wanted = strcmp(how, "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
   Pending pending;
   double in = 1, out = 0;
-  static const char* const names[] = {"allreduce", "barrier", "bcast", "message"};
+  static const char* const names[] = {"allreduce", "barrier", "bcast", "message", "steady"};
   if (batches < 10 || batches > kMostBatches) return 2;
   MPI_Init_thread(&argc, &argv, wanted, &level);
   if (level < wanted) return 3;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(how, "pending") == 0) begin_pending(&pending, rank, size);
-  for (int what = 0; what < 4; ++what) {
+  for (int what = 0; what < 5; ++what) {
     for (int batch = -20; batch < batches; ++batch) { /* the first warm up */
       MPI_Barrier(MPI_COMM_WORLD);
       const double begin = now();
@@ -99,6 +99,10 @@ int main(int argc, char** argv) {
         if (what == 1) MPI_Barrier(MPI_COMM_WORLD);
         if (what == 2) MPI_Bcast(&in, 1, MPI_DOUBLE, i % size, MPI_COMM_WORLD); /* to and fro */
         if (what == 3) message(&in, &out, rank, size, i);
+        if (what == 4) { /* 10^5 calls a second */
+          work();
+          MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        }
       }
       if (batch >= 0) took[batch] = (now() - begin) / kCalls;
     }
