@@ -28,12 +28,33 @@ deadlock=$build/tests/contract/deadlock_program
 fatal=$build/tests/contract/contract.fatal
 cd "$build"
 
-# mpirun on node1: output and exit code in $bed/out and $code, seconds in $took.
+# What keeps a job that is not over in time: whom its ranks wait for, and for each process how long it has run, and how long
+# it was ready to run and had no processor. Where the latter is most of the time the machine is busy with something else, and
+# nothing stands still.
+tell_of_late_job() {
+  local pid ran ready
+  echo "the job is not over after $1 s; load average $(cut -d' ' -f1-3 /proc/loadavg)"
+  in_node node1 timeout 10 "$bin/tutti" why || true
+  for pid in $(job_processes); do
+    read -r ran ready _ <"/proc/$pid/schedstat" || continue
+    echo "process $pid ($(cat "/proc/$pid/comm")): ran for $((ran / 1000000)) ms, had no processor for $((ready / 1000000)) ms," \
+      "$(sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$pid/status") sleeps"
+  done 2>/dev/null
+}
+
+# mpirun on node1: output and exit code in $bed/out and $code, seconds in $took. What is said of a job that does not end in
+# time stands behind its output.
 launch() {
-  local begin=$SECONDS
+  local begin=$SECONDS watcher within=${limit:-60}
   code=0
-  in_node node1 timeout "${limit:-60}" "$bin/mpirun" "$@" </dev/null >"$bed/out" 2>&1 || code=$?
+  rm -f "$bed/late"
+  { sleep "$within" && tell_of_late_job "$within" >"$bed/late" 2>&1; } </dev/null >/dev/null 2>&1 &
+  watcher=$!
+  in_node node1 timeout $((within + 15)) "$bin/mpirun" "$@" </dev/null >"$bed/out" 2>&1 || code=$?
   took=$((SECONDS - begin))
+  kill "$watcher" 2>/dev/null || true
+  wait "$watcher" 2>/dev/null || true
+  [ "$code" != 124 ] || cat "$bed/late" >>"$bed/out"
 }
 launch_behind() {
   : >"$bed/out"  # before it is looked at for what the job says
