@@ -364,15 +364,15 @@ def module_f08(described_by=""):
         if p.large:
             text += interface_body(p, p.name + "_c", 2, 4)
     text.append("  end interface")
-    # What has been deprecated since MPI 2.0 has one interface, that of mpi, here, too (section 19.1.2).
     for p in PREDEFINED:
-        text += ["  interface", *interface_body(p, p.name, 0 if p.old else 1, 4), "  end interface"]
+        if p.old:
+            continue
+        text += ["  interface", *interface_body(p, p.name, 1, 4), "  end interface"]
         if p.name == "MPI_CONVERSION_FN_NULL":
             text += ["  interface", *interface_body(p, p.name + "_C", 2, 4), "  end interface"]
     for prefix in ("", "P"):
         for procedure in CALLED:
             if procedure.old:
-                text += ["  interface", *interface_body(procedure, prefix + procedure.name, 0, 4), "  end interface"]
                 continue
             forms = [(procedure, 1)]
             own_name = []
@@ -437,8 +437,8 @@ def listing():
                 symbols.append(("mpif.h", f"mpi_{p.short}_"))
             symbols += [("mpi", f"mpi_{n}_") for n in p.extra_names]
             symbols += [("mpi", f"mpi_{p.short}_c_")] if p.large_in_mpi else []
-            f08 = "" if p.old else "f08ts_" if p.has_buffers else "f08_"
-            symbols.append(("mpi_f08", f"mpi_{p.short}_{f08}"))
+            if not p.old:
+                symbols.append(("mpi_f08", f"mpi_{p.short}_{'f08ts' if p.has_buffers else 'f08'}_"))
             if p.large:
                 symbols.append(("mpi_f08", f"mpi_{p.short}_c_{'f08ts' if p.has_buffers else 'f08'}_"))
             text += [f"{prefix}{p.name}\t{interface}\t{prefix.lower()}{symbol}" for interface, symbol in symbols]

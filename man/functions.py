@@ -304,9 +304,8 @@ def roff(page, texts):
                 if not procedure.large_has_own_name:
                     lines = [line.replace(with_large.name + "(", page.name + "(") for line in lines]
             out += [".SS Fortran with mpi_f08", *code(lines)]
-        which = ("use mpi" if procedure.modules_alone else "use mpi_f08 or mpi, or include 'mpif.h'" if procedure.old else
-                 "use mpi, or include 'mpif.h'")
-        out += [".SS Fortran" if procedure.old else ".SS Fortran with mpi or mpif.h", *code(["! " + which, "", *fortran_signature(procedure, 0)])]
+        which = "use mpi" if procedure.modules_alone else "use mpi, or include 'mpif.h'"
+        out += [".SS Fortran with mpi or mpif.h", *code(["! " + which, "", *fortran_signature(procedure, 0)])]
     out += [".SH DESCRIPTION"]
     if function.deprecated:
         instead = f": {page.name.removesuffix('_x')}_c has taken its place" if function.is_old_large else ""

@@ -282,21 +282,6 @@ contains
     call MPI_Comm_free_keyval(plain)
     call MPI_Comm_free_keyval(none)
 
-    ! What has been deprecated since MPI 2.0 is in mpi_f08 as it is in mpi (section 19.1.2).
-    call MPI_Comm_dup(MPI_COMM_WORLD, first)
-    call MPI_Keyval_create(MPI_DUP_FN, MPI_NULL_DELETE_FN, key, 0, code)
-    call MPI_Attr_put(first%MPI_VAL, key, 31, code)
-    call MPI_Comm_dup(first, second)
-    call PMPI_Attr_get(second%MPI_VAL, key, class, flag, code)
-    call check('a deprecated attribute', flag .and. class == 31)
-    call MPI_Attr_delete(second%MPI_VAL, key, code)
-    call MPI_Attr_get(second%MPI_VAL, key, class, flag, code)
-    call check('a deprecated attribute is deleted', .not. flag)
-    call MPI_Keyval_free(key, code)
-    call check('a deprecated key', key == MPI_KEYVAL_INVALID)
-    call MPI_Comm_free(first)
-    call MPI_Comm_free(second)
-
     call MPI_Type_create_keyval(copy_of_type, MPI_TYPE_NULL_DELETE_FN, of_type, extra)
     call MPI_Type_contiguous(4, MPI_REAL, one)
     call MPI_Type_set_attr(one, of_type, 21_MPI_ADDRESS_KIND)

@@ -74,7 +74,6 @@ class Program:
                     self.call(fortran.with_pointers(p), self.prefix + p.name, 0, True)
                 continue
             if p.old:
-                self.call(p, self.prefix + p.name, 0, True)
                 continue
             self.call(p, self.prefix + p.name, 1, False)
             self.call(p, self.prefix + p.name, 1, True)
@@ -87,9 +86,7 @@ class Program:
             for s in STUBS:
                 for large in (False, True):
                     callback = next(c for c in fortran.CALLBACKS if c.name == s)
-                    if callback.old and not large:
-                        head.append(f"  external :: {stub_name(s, False)}")
-                    elif not callback.old and (not large or callback.large):
+                    if not callback.old and (not large or callback.large):
                         head.append(f"  procedure({s}{'_c' if large else ''}) :: {stub_name(s, large)}")
         else:
             head += [f"  external :: {stub_name(s, False)}" for s in STUBS]
