@@ -4,6 +4,7 @@
 // than its windows have.
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include "check.hpp"
 
