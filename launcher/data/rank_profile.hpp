@@ -49,7 +49,8 @@ struct ProfileSpan {
   int64_t begun = 0, over = 0, waited = 0;
   int64_t waits_to = 0;  // 0: it has not waited
   int process = -1;
-  int kind = 0;  // profile::Wait
+  int kind = 0;    // profile::Wait
+  int thread = 0;  // of the rank, as far as they are told apart
 };
 struct ProfileMessage {
   bool is_receive = false;
@@ -57,6 +58,7 @@ struct ProfileMessage {
   uint64_t context = 0;
   uint32_t number = 0;
   int64_t at = 0, bytes = 0;
+  int thread = 0;
 };
 struct ProfilePeer {
   int process = -1;

@@ -19,7 +19,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 20;
+inline constexpr int kWireVersion = 21;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -513,6 +513,7 @@ void fields(Archive& a, ProfileSpan& v) {
   a(v.waits_to);
   a(v.process);
   a(v.kind);
+  a(v.thread);
 }
 template <class Archive>
 void fields(Archive& a, ProfileMessage& v) {
@@ -523,6 +524,7 @@ void fields(Archive& a, ProfileMessage& v) {
   a(v.number);
   a(v.at);
   a(v.bytes);
+  a(v.thread);
 }
 template <class Archive>
 void fields(Archive& a, ProfilePeer& v) {

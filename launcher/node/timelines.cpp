@@ -58,7 +58,8 @@ void add_spans(const Timeline& from, const ProfileClock& clock, const std::vecto
                          .waited = clock.span(span.waited),
                          .waits_to = span.waits_to == 0 ? 0 : clock.at(span.waits_to),
                          .process = span.process,
-                         .kind = static_cast<int>(span.kind)});
+                         .kind = static_cast<int>(span.kind),
+                         .thread = span.thread});
   }
   const auto length = [](const ProfileSpan& span) { return span.over - span.begun; };
   const size_t most = share(kSpansOfAJob, ranks, 256, profile::kSpans);
@@ -94,7 +95,8 @@ void add_messages(const Timeline& from, const ProfileClock& clock, int ranks, Pr
                             .context = message.context,
                             .number = message.number,
                             .at = clock.at(message.at),
-                            .bytes = message.bytes});
+                            .bytes = message.bytes,
+                            .thread = message.thread});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "launcher/profile/profile_messages.hpp"
 #include "launcher/profile/profile_sums.hpp"
 #include "profile/timeline.hpp"
 
@@ -31,6 +32,7 @@ class Assembly {
     for (size_t r = 0; r < ranks_.size(); ++r) move_collective_waits(r);
     add_messages();
     out_.clock_error = met_.clocks.error();
+    out_.unknown_clocks = met_.clocks.unknown();
     return std::move(out_);
   }
 
@@ -65,7 +67,8 @@ class Assembly {
                            .waited = span.waited,
                            .waits_to = span.waits_to == 0 ? 0 : time_of(rank, span.waits_to),
                            .process = span.process,
-                           .kind = span.kind});
+                           .kind = span.kind,
+                           .thread = span.thread});
     // The call that it did not come out of.
     if (rank.open_site >= 0) {
       const ProfileSite& site = rank.sites[static_cast<size_t>(rank.open_site)];
@@ -127,27 +130,16 @@ class Assembly {
     }
   }
 
-  // Both ends have one name: sender, receiver, context, tag and number.
   void add_messages() {
-    using Name = std::tuple<int, int, uint64_t, int, uint32_t>;
-    std::map<Name, std::pair<size_t, const ProfileMessage*>> sent;
-    for (size_t r = 0; r < ranks_.size(); ++r)
-      for (const ProfileMessage& each : ranks_[r].timeline.messages)
-        if (!each.is_receive) sent[{ranks_[r].rank, each.process, each.context, each.tag, each.number}] = {r, &each};
-    for (size_t r = 0; r < ranks_.size(); ++r) {
-      for (const ProfileMessage& each : ranks_[r].timeline.messages) {
-        if (!each.is_receive) continue;
-        const auto from = sent.find({each.process, ranks_[r].rank, each.context, each.tag, each.number});
-        if (from == sent.end()) continue;
-        const auto& [sender, message] = from->second;
-        out_.messages.push_back({.from = sender,
-                                 .to = r,
-                                 .sent = time_of(ranks_[sender], message->at),
-                                 .received = time_of(ranks_[r], each.at),
-                                 .bytes = message->bytes,
-                                 .tag = each.tag});
-      }
-    }
+    for (const MatchedMessage& each : matched_messages(ranks_))
+      out_.messages.push_back({.from = each.from,
+                               .to = each.to,
+                               .sent = time_of(ranks_[each.from], each.sent->at),
+                               .received = time_of(ranks_[each.to], each.received->at),
+                               .bytes = each.sent->bytes,
+                               .tag = each.received->tag,
+                               .sent_by = each.sent->thread,
+                               .seen_by = each.received->thread});
     std::ranges::sort(out_.messages, {}, &TimelineMessage::sent);
   }
 

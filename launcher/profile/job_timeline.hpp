@@ -24,6 +24,7 @@ struct TimelineSpan {
   int64_t waits_to = 0;  // when what it waited for came; meaningless if it has not waited
   int process = -1;      // whom it waited for; -1: not known
   int kind = 0;          // why, as ProfileSums counts
+  int thread = 0;        // of its rank
 };
 
 struct TimelineRank {
@@ -38,6 +39,7 @@ struct TimelineMessage {
   size_t from = 0, to = 0;  // among the ranks
   int64_t sent = 0, received = 0, bytes = 0;
   int tag = 0;
+  int sent_by = 0, seen_by = 0;  // threads: that sent it, and that saw it meet its receive
 };
 
 // On the longest chain of what had to be done before the next thing could be.
@@ -57,7 +59,8 @@ struct JobTimeline {
   std::vector<TimelineRank> ranks;
   std::vector<TimelineMessage> messages;  // by the time when they were sent
   std::vector<Meeting> meetings;          // times as all others here
-  int64_t clock_error = -1;
+  int64_t clock_error = -1;               // NodeClocks::error()
+  size_t unknown_clocks = 0;              // NodeClocks::unknown()
 };
 
 // Without ranks if none of them has kept a timeline.

@@ -122,10 +122,12 @@ void timeline_line(Line& line, ProfileTimeline& v) {
 template <class Line>
 void span_line(Line& line, ProfileSpan& v) {
   line(v.site), line(v.begun), line(v.over), line(v.waited), line(v.waits_to), line(v.kind), line(v.process);
+  line.maybe(v.thread);
 }
 template <class Line>
 void message_line(Line& line, ProfileMessage& v) {
   line(v.is_receive), line(v.process), line(v.context), line(v.tag), line(v.number), line(v.at), line(v.bytes);
+  line.maybe(v.thread);
 }
 template <class Line>
 void peer_line(Line& line, ProfilePeer& v) {

@@ -62,9 +62,9 @@ class Page {
     number_places();
     const std::string text = profile_page(ranks_), hint = profile_hint(sums_);
     std::string out = fmt::format(
-        "{{\"version\":1,\"program\":{},\"size\":{},\"length\":{},\"unit\":{},\"clock_error\":{},\"text\":{},\"hint\":{"
-        "},\"about\":{}",
-        json_text(ranks_.front().program), ranks_.front().size, length_, unit_, sums_.clock_error,
+        "{{\"version\":1,\"program\":{},\"size\":{},\"length\":{},\"unit\":{},\"clock_error\":{},"
+        "\"unknown_clocks\":{},\"text\":{},\"hint\":{},\"about\":{}",
+        json_text(ranks_.front().program), ranks_.front().size, length_, unit_, sums_.clock_error, sums_.unknown_clocks,
         json_text(text, "\n"), json_text(hint), json_text(about()));
     out += ",\"spans\":" + spans() + ",\"periods\":" + periods() + ",\"messages\":" + messages();
     out += ",\"meetings\":" + meetings() + ",\"path\":" + path() + matrix() + lists();

@@ -2,12 +2,13 @@
 #include "launcher/profile/profile_meetings.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <numeric>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "launcher/profile/profile_messages.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -47,66 +48,37 @@ Calls calls_of(const std::vector<RankProfile>& ranks) {
   return calls;
 }
 
-// Which ranks of a call no other one can leave behind.
+// Which ranks of a call no other one can leave behind. Of those with a count for each rank, as MPI_Alltoallv, some may have
+// nothing to wait for.
 bool waits_for_all(std::string_view function) {
+  if (function.ends_with("_c")) function.remove_suffix(2);
   for (const std::string_view name :
-       {"MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall", "MPI_Reduce_scatter", "MPI_Finalize"})
-    if (function.starts_with(name)) return true;
+       {"MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall", "MPI_Reduce_scatter_block", "MPI_Finalize"})
+    if (function == name) return true;
   return false;
 }
 
-// How far a node's clock is ahead of the first one's.
-class Bounds {
- public:
-  explicit Bounds(const std::vector<RankProfile>& ranks) : ranks_(ranks) {
-    for (const RankProfile& rank : ranks) {
-      if (first_ < 0) first_ = rank.node;
-      if (rank.node != first_) bounds_.try_emplace(rank.node);
-    }
-  }
-  bool has_others() const { return !bounds_.empty(); }
-  int first() const { return first_; }
-
-  void learn(const std::vector<Seen>& entries) {
-    std::map<int, Span> spans;
-    for (const Seen& each : entries) {
-      const RankProfile& rank = ranks_[each.rank];
-      if (!waits_for_all(rank.sites[static_cast<size_t>(each.call->site)].function)) return;
-      Span& span = spans[rank.node];
-      span.last_in = std::max(span.last_in, each.call->entered);
-      span.first_out = std::min(span.first_out, each.call->left);
-    }
-    const auto own = spans.find(first_);
-    if (own == spans.end()) return;
-    for (const auto& [node, span] : spans) {
-      if (node == first_) continue;
-      Bound& bound = bounds_[node];
-      bound.low = std::max(bound.low, span.last_in - own->second.first_out);
-      bound.high = std::min(bound.high, span.first_out - own->second.last_in);
-    }
-  }
-
-  // Of each node that has met the first one: offset, error.
-  template <class Take>
-  void each(Take&& take) const {
-    for (const auto& [node, bound] : bounds_)
-      if (bound.low != kLeast && bound.high != kMost)
-        take(node, std::midpoint(bound.low, bound.high), std::abs(bound.high - bound.low) / 2);
-  }
-
- private:
-  static constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
-  struct Bound {
-    int64_t low = kLeast, high = kMost;
-  };
+// No rank of such a call leaves it before all have entered. All nodes are compared with one of them: with the first of the job,
+// where it takes part.
+void learn(const std::vector<Seen>& entries, const std::vector<RankProfile>& ranks, ClockBounds& bounds) {
   struct Span {
-    int64_t last_in = kLeast, first_out = kMost;
+    int64_t last_in = std::numeric_limits<int64_t>::min(), first_out = std::numeric_limits<int64_t>::max();
   };
-
-  const std::vector<RankProfile>& ranks_;
-  int first_ = -1;
-  std::map<int, Bound> bounds_;
-};
+  std::map<int, Span> spans;
+  for (const Seen& each : entries) {
+    const RankProfile& rank = ranks[each.rank];
+    if (!waits_for_all(rank.sites[static_cast<size_t>(each.call->site)].function)) return;
+    Span& span = spans[rank.node];
+    span.last_in = std::max(span.last_in, each.call->entered);
+    span.first_out = std::min(span.first_out, each.call->left);
+  }
+  const auto first = spans.find(ranks.front().node);
+  const auto& [own, mine] = first == spans.end() ? *spans.begin() : *first;
+  for (const auto& [node, span] : spans) {
+    bounds.before(own, mine.last_in, node, span.first_out);
+    bounds.before(node, span.last_in, own, mine.first_out);
+  }
+}
 
 }  // namespace
 
@@ -116,21 +88,19 @@ int64_t Meeting::waited(const Entry& entry) const {
 
 Meetings::Meetings(const std::vector<RankProfile>& ranks) {
   const Calls calls = calls_of(ranks);
-  Bounds bounds(ranks);
+  ClockBounds bounds(ranks);
   if (bounds.has_others()) {
-    for (const auto& [name, seen] : calls) bounds.learn(seen);
-    bounds.each([this](int node, int64_t offset, int64_t error) {
-      clocks.offset_[node] = offset;
-      clocks.error_ = std::max(clocks.error_, error);
-    });
-    clocks.offset_[bounds.first()] = 0;
+    for (const auto& [name, seen] : calls) learn(seen, ranks, bounds);
+    for (const MatchedMessage& each : matched_messages(ranks))
+      bounds.before(ranks[each.from].node, each.sent->at, ranks[each.to].node, each.received->at);
   }
+  clocks = bounds.clocks();
   for (const auto& [name, seen] : calls) {
     Meeting meeting;
     for (const Seen& each : seen) {
-      // Ranks of a node whose clock is not known are compared with each other alone, if they are all there are.
-      const int node = ranks[each.rank].node;
-      if (!clocks.knows(node) && node != ranks[seen.front().rank].node) continue;
+      // Ranks of a node whose clock is not known are compared with each other alone.
+      const int node = ranks[each.rank].node, other = ranks[seen.front().rank].node;
+      if (node != other && (!clocks.knows(node) || !clocks.knows(other))) continue;
       meeting.entries.push_back({each.rank, each.call->site, clocks.to_first(node, each.call->entered),
                                  clocks.to_first(node, each.call->waits_from), clocks.to_first(node, each.call->left),
                                  each.call->at_file});

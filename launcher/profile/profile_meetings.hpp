@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of collectives as all their ranks saw them: of those calls that every rank has kept. Pure.
 //
-// Clocks of nodes differ; by how much is found from collectives that no rank leaves before all have entered, which bound the
-// difference from both sides, the tighter the more of them there are.
+// Clocks of nodes differ: node_clocks.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "launcher/data/rank_profile.hpp"
+#include "launcher/profile/node_clocks.hpp"
 
 namespace tutti::launcher {
-
-// What is to be taken off the clock of each node, so that it is the first one's, and how wrong that may be.
-class NodeClocks {
- public:
-  // Whether times of this node can be compared with those of another one.
-  bool knows(int node) const { return offset_.contains(node); }
-  int64_t to_first(int node, int64_t time) const {
-    const auto at = offset_.find(node);
-    return at == offset_.end() ? time : time - at->second;
-  }
-  int64_t error() const { return error_; }  // -1: there is one node
-
- private:
-  friend struct Meetings;
-  std::map<int, int64_t> offset_;
-  int64_t error_ = -1;
-};
 
 struct Meeting {
   struct Entry {

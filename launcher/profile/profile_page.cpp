@@ -308,6 +308,10 @@ std::string profile_page(const std::vector<RankProfile>& ranks) {
   out += overlap_text(sums, whole);
   if (sums.clock_error >= 0)
     out += fmt::format("clocks of the nodes are compared to {}\n", span_text(static_cast<double>(sums.clock_error)));
+  if (sums.unknown_clocks > 0)
+    out += fmt::format(
+        "clocks of {} node{} cannot be compared: no call or message that is kept tells what their time was\n",
+        sums.unknown_clocks, sums.unknown_clocks == 1 ? "" : "s");
   if (sums.lost_sites > 0)
     out += fmt::format("{} calls at places beyond the first ones are told as one\n", sums.lost_sites);
   if (const std::string hint = profile_hint(sums); !hint.empty()) out += fmt::format("\nhint: {}\n", hint);

@@ -40,6 +40,7 @@ class Sums {
     for (const Meeting& meeting : meetings.all) compare(meeting);
     ProfileSums out;
     out.clock_error = meetings.clocks.error();
+    out.unknown_clocks = meetings.clocks.unknown();
     for (size_t r = 0; r < ranks_.size(); ++r) add_rank(r, out);
     for (auto& [name, place] : places_) out.places.push_back(std::move(place));
     std::ranges::stable_sort(out.places, std::greater<>(), &PlaceSums::time);

@@ -56,8 +56,9 @@ struct ProfileSums {
   std::vector<RankSums> ranks;                                       // by rank
   std::vector<PlaceSums> places;                                     // those that took longest first
   std::vector<uint64_t> sent, sent_bytes, received, received_bytes;  // by length
-  int64_t clock_error = -1;  // nanoseconds, between nodes; -1: the ranks compared are of one node each
-  int unended = 0;           // ranks that did not come to the end of MPI_Finalize
+  int64_t clock_error = -1;   // nanoseconds, between nodes; -1: the ranks compared are of one node each
+  size_t unknown_clocks = 0;  // nodes whose clocks nothing compares to that of the first one
+  int unended = 0;            // ranks that did not come to the end of MPI_Finalize
   uint64_t lost_sites = 0;
   FileSums read, written;
   uint64_t file_unit = 0;  // the largest of a rank

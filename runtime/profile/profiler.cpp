@@ -17,6 +17,7 @@
 #include "base/cpu.hpp"
 #include "base/flight.hpp"
 #include "base/flight_files.hpp"
+#include "base/flight_moment.hpp"
 #include "base/mutex.hpp"
 #include "functions.hpp"
 #include "life/sinks.hpp"
@@ -87,6 +88,10 @@ OfThread& mine_of_thread() {
   return *mine;
 }
 
+uint8_t thread_place() {
+  return static_cast<uint8_t>(flight::thread_place());
+}
+
 // By the engine's owner; another thread may begin again meanwhile, and drop some of it.
 void count(Size (&sizes)[kSizes], int64_t bytes) {
   const auto length = static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
@@ -135,8 +140,9 @@ class Profiler final : public life::Sink {
   void hear_of_operation(const Event& event, uint64_t ticks) TUTTI_ENGINE_OWNED;
   // Both clocks, for whoever reads the page later.
   void see() TUTTI_REQUIRES(mutex_) {
-    page_.seen = cpu::ticks();
-    page_.seen_nanoseconds = flight::nanoseconds();
+    const flight::Clocks now = flight::clocks_now();
+    page_.seen = now.ticks;
+    page_.seen_nanoseconds = now.nanoseconds;
   }
   void asked_for(int32_t process, uint64_t ticks) TUTTI_ENGINE_OWNED;
   static void wait_for_others(Site& site, Kind kind, Span& span, bool lasted);
@@ -207,12 +213,17 @@ void Profiler::hear_of_operation(const Event& event, uint64_t ticks) {
   if (event.what == Happening::operation_posted) {
     if (event.operation != 0) overlap_.begins();
     if (counts) count(page_.sent, event.bytes);
-    if (recorder_) recorder_->add_message(event, false, ticks);
+    // Some sends are told of when the message is gone, and somebody else may have run meanwhile: before all that its receiver
+    // does is what was before in this call.
+    if (recorder_) {
+      const CallNow* const now = now_in_call();
+      recorder_->add_message(event, false, now ? now->from : ticks, thread_place());
+    }
     return;
   }
   if (event.is_receive && event.what == Happening::operation_moved && counts) count(page_.received, event.bytes);
   if (event.is_receive && event.what == Happening::message_matched && recorder_)
-    recorder_->add_message(event, true, ticks);
+    recorder_->add_message(event, true, ticks, thread_place());
   CallNow* const now = now_in_call();
   if (!now && event.what == Happening::operation_over && !event.by_helper) return asked_for(event.process, ticks);
   if (!now || now->in_collective || ticks < now->from) return;
@@ -251,7 +262,8 @@ void Profiler::asked_for(int32_t process, uint64_t ticks) {
                          .waits_to = ticks,
                          .process = process,
                          .site = static_cast<uint16_t>(at),
-                         .kind = Wait::asking},
+                         .kind = Wait::asking,
+                         .thread = thread_place()},
                         Doing::waiting);
 }
 
@@ -360,7 +372,10 @@ void Profiler::over(const flight::CallRecord& call, uint64_t now) {
   overlap_.call(call.stamp, now, page_.overlapped, page_.exposed);
   CallNow& mine = mine_of_thread().call;
   const bool has_events = mine.number == call.number;
-  Span span{.begun = call.stamp, .over = std::max(now, call.stamp), .site = static_cast<uint16_t>(at)};
+  Span span{.begun = call.stamp,
+            .over = std::max(now, call.stamp),
+            .site = static_cast<uint16_t>(at),
+            .thread = thread_place()};
   if (has_events) {
     site.collectives += mine.collectives;
     add(site.file, mine.file);
@@ -453,8 +468,9 @@ void Profiler::start_again() {
   page_.collectives_kept = 0;
   flight::set(page_.overlapped, 0), flight::set(page_.exposed, 0);
   for (FileUse& use : page_.files) use = {};
-  page_.begun = cpu::ticks();
-  page_.begun_nanoseconds = flight::nanoseconds();
+  const flight::Clocks now = flight::clocks_now();
+  page_.begun = now.ticks;
+  page_.begun_nanoseconds = now.nanoseconds;
   if (recorder_) recorder_->start_again(page_.begun);
 }
 
@@ -483,8 +499,9 @@ Error begin(const Job& job) {
   const std::string_view program = program_invocation_short_name;
   program.copy(page.program, sizeof page.program - 1);
   job.host.substr(0, sizeof page.host - 1).copy(page.host, sizeof page.host - 1);
-  page.begun = cpu::ticks();
-  page.begun_nanoseconds = flight::nanoseconds();
+  const flight::Clocks now = flight::clocks_now();
+  page.begun = now.ticks;
+  page.begun_nanoseconds = now.nanoseconds;
   std::memcpy(page.magic, kMagic, sizeof kMagic);
   Timeline* timeline = nullptr;
   if (job.has_timeline) {

@@ -56,7 +56,7 @@ void Recorder::drop_shorter_half() {
   timeline_.spans = kSpans / 2;
 }
 
-void Recorder::add_message(const life::Event& event, bool is_receive, uint64_t now) {
+void Recorder::add_message(const life::Event& event, bool is_receive, uint64_t now, uint8_t thread) {
   const int32_t process = event.process;
   if (process < 0 || process >= size_ || process == rank_) return;
   if (!is_receive) add_peer(process, static_cast<uint64_t>(std::max<int64_t>(event.bytes, 0)));
@@ -75,6 +75,7 @@ void Recorder::add_message(const life::Event& event, bool is_receive, uint64_t n
                                              .tag = event.tag,
                                              .number = number,
                                              .is_receive = is_receive,
+                                             .thread = thread,
                                              .unused = {}};
 }
 

@@ -16,8 +16,8 @@ class Recorder {
 
   // A call is over, which spent its first `span.waited` ticks waiting and the others at `what`. One at a time.
   void add_call(const Span& span, Doing what);
-  // A message of the program's was sent, or has met its receive.
-  void add_message(const life::Event& event, bool is_receive, uint64_t now) TUTTI_ENGINE_OWNED;
+  // A message of the program's was sent, or has met its receive, by this thread.
+  void add_message(const life::Event& event, bool is_receive, uint64_t now, uint8_t thread = 0) TUTTI_ENGINE_OWNED;
   // What has been recorded is dropped. One at a time, and events may be heard of meanwhile.
   void start_again(uint64_t now);
 

@@ -36,7 +36,7 @@ struct Span {
   int32_t process = -1;   // which that was of; -1: not known
   uint16_t site = 0;      // in the page
   Wait kind = Wait::late_sender;
-  uint8_t unused = 0;
+  uint8_t thread = 0;  // its place among those of the rank (base/flight_moment.hpp)
 };
 
 // One end of a message. With this rank, its name: the same at its other end.
@@ -47,7 +47,8 @@ struct Message {
   int32_t process = -1, tag = 0;
   uint32_t number = 0;  // of those of its sender, receiver, context and tag, from 1
   bool is_receive = false;
-  uint8_t unused[3] = {};
+  uint8_t thread = 0;  // that sent it, or saw it meet its receive
+  uint8_t unused[2] = {};
 };
 
 // How many messages there have been of one sender, receiver, context and tag.

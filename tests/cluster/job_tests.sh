@@ -388,3 +388,16 @@ assert {f["what"] for f in told["nodes"][0]["findings"]} > {"way back", "CMA", "
   said "^bad  node2: way back: no address of mpirun's node is reached (10.77.0.1: Connection refused"
   said "what to do: let the firewall pass"
 }
+
+# The clocks of two machines have nothing to do with each other: what a profile says of all of them is by one clock, and how
+# wrong that may be.
+test_clocks() {
+  unshare --time --monotonic 5 true 2>/dev/null || { echo "skipped: this kernel has no namespaces of time"; exit 77; }
+  clock_of_node=([1]=20000 [2]=3 [3]=5000)
+  nodes_up $nodes
+  launch --host $all "--profile=$bed/left" "$profiled" ring
+  went_well
+  said "clocks of the nodes are compared to"
+  python3 "$here/clocks.py" "$bin/tutti" "$bed/left" "$bed" "$ranks"
+  nothing_is_left
+}

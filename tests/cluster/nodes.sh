@@ -68,12 +68,13 @@ nodes_up() {
 }
 
 declare -A cpu_of_node=()  # by number: the CPUs of its processes, if not all
+declare -A clock_of_node=()  # by number: by how many seconds its monotonic clock is ahead of this machine's
 
 boot() {
-  local name=$1 outer pid= cpus=${cpu_of_node[${1#node}]:-}
+  local name=$1 outer pid= cpus=${cpu_of_node[${1#node}]:-} clock=${clock_of_node[${1#node}]:-}
   # $here/init.sh waits for its interface, which can only be given to a process that exists.
-  ${cpus:+taskset -c "$cpus"} unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
-    "$here/init.sh" "$name" "$bed" "$build" "$source_dir" </dev/null >"$bed/log.$name" 2>&1 &
+  ${cpus:+taskset -c "$cpus"} unshare --net --mount --uts --ipc --pid ${clock:+--time --monotonic "$clock"} \
+    --fork --kill-child --mount-proc "$here/init.sh" "$name" "$bed" "$build" "$source_dir" </dev/null >"$bed/log.$name" 2>&1 &
   outer=$!
   until pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -n "${pid// /}" ]; do
     kill -0 "$outer" 2>/dev/null || fail "$name did not boot: $(cat "$bed/log.$name")"

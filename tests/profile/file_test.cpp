@@ -60,6 +60,11 @@ RankProfile full_rank() {
                        .left = 7,
                        .site = 0,
                        .at_file = 4}};
+  rank.timeline.period = 1000;
+  rank.timeline.spans = {
+      {.site = 0, .begun = 5, .over = 9, .waited = 2, .waits_to = 7, .process = 0, .kind = 1, .thread = 3}};
+  rank.timeline.messages = {
+      {.is_receive = true, .process = 0, .tag = 6, .context = 8, .number = 2, .at = 8, .bytes = 77, .thread = 11}};
   return rank;
 }
 
@@ -78,17 +83,23 @@ TEST(ProfileFile, SaysAgainWhatWasWritten) {
   EXPECT_EQ(read->at(0).collectives.at(0).at_file, 4);
   EXPECT_EQ(read->at(0).files.at(1).unaligned, 4U);
   EXPECT_EQ(site.file.bytes, 50U);
+  EXPECT_EQ(read->at(0).timeline.spans.at(0).thread, 3);
+  EXPECT_EQ(read->at(0).timeline.messages.at(0).thread, 11);
 }
 
-TEST(ProfileFile, ReadsOnesOfBeforeFilesWereTold) {
+TEST(ProfileFile, ReadsOnesOfBeforeFilesAndThreadsWereTold) {
   std::string text;
-  for (const char* line : {"tutti-profile\t1\n", "rank\t0\t1\t0\tsolver\t1\t0\t9\t1\t-1\t0\t0\t0\n",
-                           "site\tMPI_Barrier\ta.c:1\t\t1\t1\t0\t5\n", "collective\t0\t0\t4\t1\t1\t2\t3\n"})
+  for (const char* line :
+       {"tutti-profile\t1\n", "rank\t0\t1\t0\tsolver\t1\t0\t9\t1\t-1\t0\t0\t0\n",
+        "site\tMPI_Barrier\ta.c:1\t\t1\t1\t0\t5\n", "collective\t0\t0\t4\t1\t1\t2\t3\n", "timeline\t1000\t0\t1\t0\t0\n",
+        "span\t0\t1\t9\t0\t0\t0\t-1\n", "message\t1\t0\t2\t5\t1\t4\t8\n"})
     text += line;
   const Result<JobProfile> read = profile_of_lines(text);
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->at(0).collectives.at(0).left, 3);
   EXPECT_EQ(read->at(0).collectives.at(0).at_file, 0);
+  EXPECT_EQ(read->at(0).timeline.spans.at(0).thread, 0);
+  EXPECT_EQ(read->at(0).timeline.messages.at(0).bytes, 8);
 }
 
 TEST(ProfileFile, PassesOverWhatALaterOneAdds) {

@@ -2,6 +2,7 @@
 /* Programs whose times are made on purpose, for pages.py, which looks up the lines by the marks behind them.
  * usage: profiled WHAT [CALLS, or a file] */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,8 +258,59 @@ static void many_calls(long calls) {
   }
 }
 
+/* Something of all that a timeline shows: messages around a ring, by calls that wait and while ranks work, and collectives. */
+static void ring(void) {
+  const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  double out = rank, in = 0, sum = 0;
+  tutti_region_begin("around \"the\" ring");
+  for (int i = 0; i < 40; ++i) {
+    MPI_Request requests[2];
+    work(rank == i % size ? 4 : 1);
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, next, 1, &in, 1, MPI_DOUBLE, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Irecv(&in, 1, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(&out, 1, MPI_DOUBLE, previous, 2, MPI_COMM_WORLD, &requests[1]);
+    work(2);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    if (i % 4 == 0) MPI_Allreduce(&in, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  tutti_region_end();
+}
+
+/* Threads of a rank that are in MPI at the same time, each with the threads of the same number. */
+enum { kThreads = 3 };
+struct thread {
+  int number;
+  MPI_Comm comm;
+};
+static void* of_thread(void* argument) {
+  const struct thread* const mine = argument;
+  double out = rank, in = 0;
+  for (int i = 0; i < 30; ++i) {
+    work(rank == 0 ? 1 + mine->number : 0.2);
+    if (rank == 0)
+      MPI_Send(&out, 1, MPI_DOUBLE, 1, mine->number, mine->comm);
+    else if (rank == 1)
+      MPI_Recv(&in, 1, MPI_DOUBLE, 0, mine->number, mine->comm, MPI_STATUS_IGNORE); /* of_thread */
+    MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, mine->comm);
+  }
+  return NULL;
+}
+static void threads(void) {
+  pthread_t of[kThreads];
+  struct thread each[kThreads];
+  for (int i = 0; i < kThreads; ++i) {
+    each[i].number = i;
+    MPI_Comm_dup(MPI_COMM_WORLD, &each[i].comm);
+  }
+  for (int i = 0; i < kThreads; ++i) pthread_create(&of[i], NULL, of_thread, &each[i]);
+  for (int i = 0; i < kThreads; ++i) pthread_join(of[i], NULL);
+  for (int i = 0; i < kThreads; ++i) MPI_Comm_free(&each[i].comm);
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, argc > 1 && !strcmp(argv[1], "threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* what = argc > 1 ? argv[1] : "";
@@ -273,6 +325,8 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "regions")) regions();
   if (!strcmp(what, "polling")) polling();
   if (!strcmp(what, "overlap")) overlap();
+  if (!strcmp(what, "ring")) ring();
+  if (!strcmp(what, "threads")) threads();
   if (!strcmp(what, "killed")) stuck(1);
   if (!strcmp(what, "time_over")) stuck(0);
   if (!strcmp(what, "sums")) sums();

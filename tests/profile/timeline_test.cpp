@@ -149,18 +149,69 @@ TEST(ProfileHtml, HoldsWhatCouldEndAScript) {
     EXPECT_EQ(page.find(elsewhere), std::string::npos);
 }
 
+// Whether the trace has an event that begins so.
+testing::AssertionResult has(const std::string& trace, const std::string& event) {
+  if (trace.find(event) != trace.npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no " << event << " in\n" << trace;
+}
+std::string slice(const std::string& name, const std::string& times, int process, int thread) {
+  return "{\"ph\":\"X\",\"name\":\"" + name + "\",\"cat\":\"mpi\"," + times + ",\"pid\":" + std::to_string(process) +
+         ",\"tid\":" + std::to_string(thread) + ",";
+}
+std::string flow(const std::string& kind, int number, const std::string& time, int process, int thread) {
+  return "{\"ph\":" + kind + ",\"name\":\"message\",\"cat\":\"message\",\"id\":" + std::to_string(number) +
+         ",\"ts\":" + time + ",\"pid\":" + std::to_string(process) + ",\"tid\":" + std::to_string(thread) + ",";
+}
+
+// Numbers of processes and threads count from 1: 0 is the idle process to Perfetto.
 TEST(ProfileTrace, HasSlicesAndFlows) {
   const std::string trace = profile_trace(job());
-  EXPECT_NE(
-      trace.find("\"ph\":\"X\",\"name\":\"MPI_Recv\",\"cat\":\"mpi\",\"ts\":10000.000,\"dur\":32000.000,\"pid\":0"),
-      std::string::npos)
-      << trace;
-  EXPECT_NE(trace.find("\"ph\":\"s\",\"name\":\"message\",\"cat\":\"message\",\"id\":1,\"ts\":40000.000,\"pid\":1"),
-            std::string::npos);
-  EXPECT_NE(
-      trace.find(
-          "\"ph\":\"f\",\"bp\":\"e\",\"name\":\"message\",\"cat\":\"message\",\"id\":1,\"ts\":41000.000,\"pid\":0"),
-      std::string::npos);
+  EXPECT_TRUE(has(trace, slice("MPI_Recv", "\"ts\":10000.000,\"dur\":32000.000", 1, 1)));
+  EXPECT_TRUE(has(trace, flow("\"s\"", 1, "40000.000", 2, 2)));
+  EXPECT_TRUE(has(trace, flow("\"f\",\"bp\":\"e\"", 1, "41000.000", 1, 1)));
+  EXPECT_TRUE(has(trace, "\"name\":\"rank 0 (node 0)\""));
+}
+
+// Slices of one thread that overlap are dropped by readers.
+TEST(ProfileTrace, ThreadsHaveLanes) {
+  std::vector<RankProfile> ranks = job();
+  ranks[0].timeline.spans.insert(ranks[0].timeline.spans.begin() + 1,
+                                 {.site = 1, .begun = 30 * kMs, .over = 70 * kMs, .thread = 5});
+  // The call that it did not come out of, of a thread that is not known.
+  ranks[0].open_site = 0;
+  ranks[0].sites[0].waited.assign(8, 0);
+  ranks[0].sites[0].waited[4] = 95 * kMs;  // up to the end of the job, since 5 ms
+  const std::string trace = profile_trace(ranks);
+  EXPECT_TRUE(has(trace, slice("MPI_Recv", "\"ts\":5000.000,\"dur\":95000.000", 1, 1)));
+  EXPECT_TRUE(has(trace, slice("MPI_Recv", "\"ts\":10000.000,\"dur\":32000.000", 1, 3)));
+  EXPECT_TRUE(has(trace, slice("MPI_Send", "\"ts\":30000.000,\"dur\":40000.000", 1, 5)));
+  EXPECT_TRUE(has(trace, slice("MPI_Send", "\"ts\":40000.000,\"dur\":500.000", 2, 2)));
+  EXPECT_TRUE(has(trace, "\"args\":{\"name\":\"MPI, thread 5\"}"));
+  // The arrow goes to the call that has waited for its sender.
+  EXPECT_TRUE(has(trace, flow("\"f\",\"bp\":\"e\"", 1, "41000.000", 1, 3)));
+}
+
+TEST(ProfileTrace, ArrowsGoFromCallToCallAndForward) {
+  std::vector<RankProfile> ranks = job();
+  // It came while the rank worked: the next call has it.
+  ranks[0].timeline.messages[0].at = 50 * kMs;
+  std::string trace = profile_trace(ranks);
+  EXPECT_TRUE(has(trace, flow("\"f\"", 1, "50000.000", 1, 1)));
+  EXPECT_TRUE(has(trace, "\"messages left out, for their calls are not here\":0"));
+  // There is none, or perhaps a short one that was not kept.
+  ranks[0].timeline.messages[0].at = 95 * kMs;
+  EXPECT_TRUE(has(profile_trace(ranks), "\"messages left out, for their calls are not here\":1"));
+  ranks[0].timeline.messages[0].at = 50 * kMs;
+  ranks[0].timeline.least = kMs / 4;
+  EXPECT_TRUE(has(profile_trace(ranks), "\"messages left out, for their calls are not here\":1"));
+  // By the clocks it came before it was sent.
+  ranks = job();
+  ranks[0].timeline.messages[0].at = 30 * kMs;
+  trace = profile_trace(ranks);
+  EXPECT_TRUE(has(trace, flow("\"s\"", 1, "40000.000", 2, 2)));
+  EXPECT_TRUE(has(trace, flow("\"f\",\"bp\":\"e\"", 1, "40000.000", 1, 1)));
+  ranks[0].timeline.spans[0].over = 35 * kMs;  // and its receive is over before, too
+  EXPECT_TRUE(has(profile_trace(ranks), "\"messages left out, for their calls are not here\":1"));
 }
 
 TEST(Base64, IsThatOfTheRfc) {  // RFC 4648, section 10

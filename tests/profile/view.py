@@ -185,6 +185,13 @@ def tables(driver, folder):
     page.picture("4-ranks-matrix")
     page.wait(lambda: "rank 0 to rank 1: 300 messages, 1.2 MiB" in page.by("cell").text)
     page.picture("4-ranks-tables")
+    # Histograms: of the messages, and of the calls of a place, all of them.
+    sums = lambda name: sum(int(n) for n in re.findall(r"(\d+) below ", page.by(name).get_attribute("aria-label")))
+    assert sums("lengths") == int(re.search(r"^messages sent: (\d+)", text, re.M)[1]), page.by("lengths").get_attribute("aria-label")
+    place = driver.find_elements(By.CSS_SELECTOR, "#places tbody tr")[0]
+    place.click()
+    assert place.text.split()[3] in page.by("durations-of").text
+    assert sums("durations") == int(place.text.split()[0]), page.by("durations").get_attribute("aria-label")
 
 
 def themes(driver, folder):
@@ -209,6 +216,7 @@ def many_ranks(driver, folder):
     for ranks, steps in ((256, 400), (1000, 400)):
         page = Page(driver, sample(folder, ranks, steps))
         page.picture(f"{ranks}-ranks")
+        assert "messages, as streams between parts of the ranks" in page.label, page.label
         for _ in range(3):
             page.changed(lambda: page.keys("*"))
         page.changed(lambda: page.keys("+", "+", "+", "+", "+", "+", "+", "+", "+", "+", "+", "+", "+", "+"))
@@ -244,13 +252,31 @@ def two_ranks(driver, folder):
                        for x in kinds["X"]), (end, name)
 
 
+def two_nodes(driver, folder):
+    """Daemons of this machine: the page says how well the clocks are aligned."""
+    shell, path = folder / "shell", folder / "nodes.html"
+    shell.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    shell.chmod(0o755)
+    done = subprocess.run([MPIRUN, f"--profile={path}", "--set", f"launch.rsh={shell}", "--host", "a.invalid:1,b.invalid:1", "-n", "2",
+                           PROFILED, "late_sender"], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    page = Page(driver, path)
+    error = json.loads(driver.execute_script("return document.getElementById('data').textContent"))["clock_error"]
+    said = re.search(r"The clocks of the nodes are aligned by collectives and messages, to ([\d.]+) (ns|µs|ms|s): what lies closer",
+                     page.by("limits").text)
+    assert said, page.by("limits").text
+    unit = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[said[2]]
+    assert 0 < error and abs(float(said[1]) * unit - error) <= 0.006 * unit, (error, said[0])
+    assert re.search(r"^clocks of the nodes are compared to [\d.]+ (us|ms)$", page.by("text").text, re.M)
+
+
 def main():
     if PICTURES:
         PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         driver = browser()
         try:
-            for test in (few_ranks, search_and_choose, tables, themes, many_ranks, *([] if PROFILED == "-" else [two_ranks])):
+            for test in (few_ranks, search_and_choose, tables, themes, many_ranks, *([] if PROFILED == "-" else [two_ranks, two_nodes])):
                 test(driver, pathlib.Path(name))
                 assert (said := complaints(driver)) == [], said
                 print(f"{test.__name__}: right", flush=True)

@@ -187,8 +187,11 @@ function limits() {
   if (data.every > 1) parts.push(`Of the messages about one in ${data.every} is drawn.`);
   if (data.unnamed > 0) parts.push(`${data.unnamed} messages cannot be drawn: they have too many tags.`);
   if (data.clock_error >= 0)
-    parts.push(`The clocks of the nodes are aligned by collectives, to ${timeText(data.clock_error)}: what lies closer ` +
-               "together on two nodes may have happened the other way round.");
+    parts.push(`The clocks of the nodes are aligned by collectives and messages, to ${timeText(data.clock_error)}: what lies ` +
+               "closer together on two nodes may have happened the other way round.");
+  if (data.unknown_clocks > 0)
+    parts.push(`Of ${data.unknown_clocks} ${data.unknown_clocks === 1 ? "node" : "nodes"} the clock cannot be compared: their ` +
+               "ranks are drawn as if they had begun with the first one.");
   return parts.join(" ");
 }
 
