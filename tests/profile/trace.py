@@ -105,8 +105,10 @@ def check_rules(trace, ranks, nodes, most_left_out):
 
 
 def check_ring(trace):
-    slices, arrows = check_rules(trace, ranks=4, nodes=2, most_left_out=0)
-    assert len(slices) == 4 and len(arrows) == 4 * 80, len(arrows)
+    # On a busy machine a clock's error may be longer than calls are.
+    slices, arrows = check_rules(trace, ranks=4, nodes=2, most_left_out=64)
+    left_out = trace["otherData"]["messages left out, for their calls are not here"]
+    assert len(slices) == 4 and len(arrows) == 4 * 80 - left_out, (len(arrows), left_out)
     # A message that came while its receiver worked goes to the call that waits for it.
     for sender, receiver in arrows.values():
         wanted = {"MPI_Sendrecv": "MPI_Sendrecv", "MPI_Isend": "MPI_Waitall"}[sender["name"]]
@@ -171,7 +173,7 @@ const model = new tr.Model(), options = new tr.importer.ImportOptions();
 options.shiftWorldToZero = false;
 options.pruneEmptyContainers = false;
 new tr.importer.Import(model, options).importTraces([arguments[0]]);
-const title = (slice) => slice ? [slice.title, slice.parentContainer.parent.pid, slice.parentContainer.parent.tid, slice.start] : null;
+const title = (slice) => slice ? [slice.title, slice.parentContainer.parent.pid, slice.parentContainer.tid, slice.start] : null;
 const out = {
   warnings: model.importWarnings.map((warning) => `${warning.type}: ${warning.message}`),
   processes: Object.fromEntries(model.getAllProcesses().map((process) => [process.pid, process.name])),
@@ -185,10 +187,10 @@ const container = document.createElement("track-view-container"), viewer = docum
 container.id = "track_view_container";
 viewer.id = "viewer";
 viewer.track_view_container = container;
-document.body.textContent = "";
-document.body.appendChild(viewer);
-viewer.appendChild(container);
+Polymer.dom(viewer).appendChild(container);
 viewer.globalMode = true;
+document.body.textContent = "";
+Polymer.dom(document.body).appendChild(viewer);
 viewer.model = model;
 return out;
 """
