@@ -135,6 +135,17 @@ Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, 
   return {};
 }
 
+void take_part(Comm& comm, const Call& call, std::function<void()> over) {
+  struct Part {
+    std::function<void()> over;
+    const Request* step = nullptr;
+  };
+  const auto part = std::make_shared<Part>(Part{std::move(over)});
+  const engine::Engine::Guard own(*comm.hidden.engine);
+  note_serial(comm.hidden);
+  if (start_step(comm, call, [part](const Error&) { part->over(); }, part->step)) part->over();
+}
+
 Error run(const Arguments& given, Comm& comm) {
   Error outcome;
   if (run_kept(given, comm, outcome)) return outcome;

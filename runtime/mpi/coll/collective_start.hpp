@@ -54,6 +54,9 @@ Error start(Comm& comm, ResolvedCall resolved, MPI_Request* request, std::functi
 // Called by a thread that may wait; an Error: it has not been started.
 Error start_step(Comm& comm, const coll::Call& call, std::function<void(Error)> over,
                  const Request*& step) TUTTI_ENGINE_OWNED;
+// The same for the others' sake: no request stands for it, and how it ends matters to nobody here. `over` is called
+// behind its end, or at once if it cannot be started, with the engine owned.
+void take_part(Comm& comm, const coll::Call& call, std::function<void()> over);
 
 // What this rank sends itself in the call must be what it expects from itself: where all ranks are
 // equally wrong they do not contradict each other. Tells the communicator's ranks if it is not.

@@ -6,13 +6,10 @@
 #include "base/flight.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
-#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/coll/api_comm_idup.hpp"
 #include "mpi/coll/collective_start.hpp"
-#include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
-#include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 
@@ -32,19 +29,12 @@ Error find_context(Comm& comm, const Ref<Comm>& made, MPI_Request* request) {
 namespace {
 
 // For a rank whose copy callback has failed: the others, whose callbacks have not, make the duplicate, and find its context
-// by a broadcast that needs this rank, too. No request stands for it, and its end matters to nobody here.
+// by a broadcast that needs this rank, too.
 void take_part_for_others(Comm& comm) {
-  struct Part {
-    uint64_t context;
-    const Request* step = nullptr;
-  };
-  const auto part = std::make_shared<Part>(Part{offer_context(comm, comm.hidden.rank == 0)});
-  coll::Call call = bcast_bytes(&part->context, sizeof part->context, 0);
+  const auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
+  coll::Call call = bcast_bytes(context.get(), sizeof *context, 0);
   call.signature = contract::in_form(contract::word_of(Function::Comm_dup), contract::Form::nonblocking);
-  const engine::Engine::Guard own(*comm.hidden.engine);
-  note_serial(comm.hidden);
-  const auto over = [part, &comm](const Error&) { comm.contexts().release(part->context); };
-  if (start_step(comm, call, over, part->step)) over({});
+  take_part(comm, call, [context, &comm] { comm.contexts().release(*context); });
 }
 
 }  // namespace
