@@ -41,9 +41,9 @@ void partitioned_wildcards(Judge& judge) {
               "MPI_ANY_TAG is not for");
   judge.wrong("partitioned wildcard", "MPI_Psend_init with any tag",
               MPI_Psend_init(out, 2, 2, MPI_INT, 0, MPI_ANY_TAG, self, MPI_INFO_NULL, &request), MPI_ERR_TAG);
-  judge.wrong("no partitions", "MPI_Psend_init",
-              MPI_Psend_init(out, 0, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
-  judge.wrong("no partitions", "MPI_Precv_init",
+  judge.wrong("less than no partitions", "MPI_Psend_init",
+              MPI_Psend_init(out, -1, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
+  judge.wrong("less than no partitions", "MPI_Precv_init",
               MPI_Precv_init(in, -1, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
 }
 
