@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "check.hpp"
+#ifndef OTHER_MPI
+#include "rma/hints.hpp"
+#endif
 
 namespace {
 
@@ -117,17 +120,6 @@ void hints(MPI_Win win) {
 }
 
 #ifndef OTHER_MPI
-// "-": it is not told.
-std::string hint_of(MPI_Win win, const char* key) {
-  MPI_Info info;
-  char value[64] = "";
-  int length = sizeof value, flag = 0;
-  OK(MPI_Win_get_info(win, &info));
-  OK(MPI_Info_get_string(info, key, &length, value, &flag));
-  OK(MPI_Info_free(&info));
-  return flag ? value : "-";
-}
-
 // MPI_Win_get_info tells what holds: nothing that was ignored, and of memory what it came to.
 void told_hints() {
   const auto info_of = [](std::initializer_list<std::pair<const char*, const char*>> hints) {

@@ -11,6 +11,7 @@
 
 #include "check.hpp"
 #include "file/scratch.hpp"
+#include "rma/hints.hpp"
 #include "rma/messages.hpp"
 
 namespace {
@@ -62,16 +63,6 @@ MPI_Info info_of(std::initializer_list<std::pair<const char*, const char*>> hint
   OK(MPI_Info_create(&info));
   for (const auto& [key, value] : hints) OK(MPI_Info_set(info, key, value));
   return info;
-}
-
-std::string hint_of(MPI_Win win, const char* key) {
-  MPI_Info info;
-  char value[64] = "";
-  int length = sizeof value, flag = 0;
-  OK(MPI_Win_get_info(win, &info));
-  OK(MPI_Info_get_string(info, key, &length, value, &flag));
-  OK(MPI_Info_free(&info));
-  return flag ? value : "";
 }
 
 // A put of rank 0 at the last rank, and an update, with their flushes, go as is expected: in messages, or in none at all.
