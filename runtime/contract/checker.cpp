@@ -251,8 +251,8 @@ Side Checker::own_state(uint64_t context, uint32_t serial) {
                   : ledger->freed() ? Status::freed
                                     : Status::not_yet;
   }
-  if (side.status != Status::started && side.status != Status::forgotten && hooks_.is_finalizing &&
-      hooks_.is_finalizing())
+  if (side.status != Status::started && side.status != Status::forgotten && hooks_.has_made_all_calls &&
+      hooks_.has_made_all_calls(context))
     side.status = Status::finalizing;
   return side;
 }

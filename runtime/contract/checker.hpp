@@ -63,8 +63,8 @@ struct Hooks {
   void (*end_job)(int code, const std::string& report) = nullptr;
   // This process has printed a report of calls on this communicator or file, which ends nothing: errors are returned.
   void (*is_told)(const Ledger& ledger) = nullptr;
-  // Is this process in MPI_Finalize?
-  bool (*is_finalizing)() = nullptr;
+  // Is this process in MPI_Finalize, or at its exit, so that it makes no call on this communicator any more?
+  bool (*has_made_all_calls)(uint64_t context) = nullptr;
   // May no thread act but those that stand in blocking calls?
   bool (*all_threads_blocked)() = nullptr;
   MayHaveSent may_have_sent = nullptr;

@@ -144,7 +144,11 @@ contract::Hooks contract_hooks(int job_size) {
                 if (ledger.origin().function == static_cast<uint16_t>(Function::File_open))
                   errors_of_files().told.store(true, std::memory_order_relaxed);
               },
-          .is_finalizing = []() TUTTI_ENGINE_OWNED { return process().finalizing; },
+          // MPI_Finalize itself is a call on MPI_COMM_WORLD, for which the others may wait already.
+          .has_made_all_calls =
+              [](uint64_t context) TUTTI_ENGINE_OWNED {
+                return process().finalizing && (context & ~uint64_t{1}) != engine::ContextPool::world();
+              },
           .all_threads_blocked = all_threads_blocked,
           .may_have_sent = may_have_sent,
           .has_ended = is_at_exit,
