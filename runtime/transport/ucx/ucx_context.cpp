@@ -110,6 +110,9 @@ Result<UcxContext> open_context(const UcxOptions& options) {
   if (options.loopback) listen_on_loopback(config);
   const bool over_tcp = !has_rdma();
   if (over_tcp) adapt_to_tcp(config, options.between_nodes);
+  // Of several sockets that the kernel names at once, what comes by one may close another, whose turn then ends the process
+  // (Assertion `ep->conn_state != UCT_TCP_EP_CONN_STATE_CLOSED' failed): one at a time.
+  tell(config, "MAX_POLL", "UCX_TCP_MAX_POLL", "1");
   // Otherwise the process stands still in its first send to one whose machine is gone, for as long as the kernel tries to
   // connect: two minutes.
   if (options.survives) tell(config, "CONN_NB", "UCX_TCP_CONN_NB", "y");
