@@ -54,7 +54,7 @@ launch() {
   took=$((SECONDS - begin))
   kill "$watcher" 2>/dev/null || true
   wait "$watcher" 2>/dev/null || true
-  [ "$code" != 124 ] || cat "$bed/late" >>"$bed/out"
+  [ ! -e "$bed/late" ] || cat "$bed/late" >>"$bed/out"
 }
 launch_behind() {
   : >"$bed/out"  # before it is looked at for what the job says
