@@ -21,7 +21,7 @@ segments_before=$(segments_without_users | tr '\n' ' ')
 fail() {
   echo "$wanted: $*" >&2
   echo "--- output:" >&2
-  tail -c 2000 out err >&2 2>/dev/null
+  tail -c 2000 out err $(ls server.err 2>/dev/null) >&2 2>/dev/null
   local pid
   for pid in $(processes); do ps -o pid,ppid,stat,wchan:20,comm,args -p "$pid" >&2; done
   exit 1

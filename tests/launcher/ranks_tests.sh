@@ -23,9 +23,11 @@ test_a_crowd_takes_no_more_each_by_library() {
   local few many
   read -ra few <crowd.64
   read -ra many <crowd.256
-  # Of 64 ranks each is told of the others (launch.pmix_ranks). Two runs differ by some ten KiB. Of shared memory the
-  # lanes of a communicator's collectives are a part: a MiB and up to eight, for whatever number of ranks.
-  ((many[0] <= few[0] + 40)) || fail "PSS is ${few[0]} KiB each of 64 ranks, and ${many[0]} KiB each of 256"
+  # Of 64 ranks each is told of the others (launch.pmix_ranks). Two runs differ by some ten KiB, on a busy machine by twice
+  # that. Of shared memory, which is judged by itself, the lanes of a communicator's collectives are a part: a MiB and up to
+  # eight, for whatever number of ranks.
+  ((many[0] - many[1] <= few[0] - few[1] + 50)) ||
+    fail "PSS without /dev/shm is $((few[0] - few[1])) KiB each of 64 ranks, and $((many[0] - many[1])) KiB each of 256"
   ((many[1] <= few[1] + 40)) || fail "of /dev/shm each of 64 ranks takes ${few[1]} KiB, and each of 256 ${many[1]} KiB"
   ((few[2] <= 25 && many[2] <= 25)) || fail "a rank has ${few[2]} descriptors, or ${many[2]}"
   nothing_is_left
