@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# removed.sh INCLUDE_FOLDER: mpi.h with what Fortran needs and with what MPI 3.0 removed, in every dialect and
-# with each compiler that is here, without a warning. Without -DMPI_COMPATIBILITY=1 each removed name is an error
+# removed.sh INCLUDE_FOLDER: mpi.h with what Fortran needs and with what MPI 3.0 removed, in the oldest and the newest dialect
+# and with each compiler that is here, without a warning; under TUTTI_LONG=1 in every dialect, with other versions, too. Without -DMPI_COMPATIBILITY=1 each removed name is an error
 # that says what to use instead; a program's own replacement of such a name is left alone.
 set -u
 include=$1
@@ -32,11 +32,13 @@ refused() {
   esac
 }
 
-for compiler in gcc clang clang-16 g++ clang++ clang++-16; do
+compilers="gcc clang g++ clang++" of_c="c99 gnu17" of_cxx="c++11 gnu++20"
+[ "${TUTTI_LONG:-}" != 1 ] || compilers="$compilers clang-16 clang++-16" of_c="$of_c c11 c17" of_cxx="$of_cxx c++14 c++17 c++20"
+for compiler in $compilers; do
   command -v $compiler >/dev/null || continue
   case $compiler in
-    *++*) dialects="c++11 c++14 c++17 c++20 gnu++20" language=c++ ;;
-    *) dialects="c99 c11 c17 gnu17" language=c ;;
+    *++*) dialects=$of_cxx language=c++ ;;
+    *) dialects=$of_c language=c ;;
   esac
   for dialect in $dialects; do
     compiles $compiler -x $language -std=$dialect "$here/conversions.c"

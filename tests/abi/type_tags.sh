@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# type_tags.sh INCLUDE_FOLDER SOURCE: no compiler that is here warns of right calls, in any dialect; and clang, where it is
+# type_tags.sh INCLUDE_FOLDER SOURCE: no compiler that is here warns of right calls, in the oldest dialects and the newest of C (under
+# TUTTI_LONG=1: in any dialect, and by other versions); and clang, where it is
 # asked by -DMPI_ABI_TYPE_TAGS=1, warns of each wrong one in the source, and of no right one that is not excepted there.
 set -u
 include=$1 source=$2
@@ -29,14 +30,15 @@ try() {  # try COMPILER FILE DIALECT OPTION…
   compiles "$with" -std="$dialect" "$@" -Wno-error -DTAGS -DMPI_ABI_TYPE_TAGS=1 -DWRONG "$work/$file"
   [ "$(grep -c 'warning: .*Wtype-safety' "$work/said")" = 8 ] || fail "not warned of eight wrong calls: $with -std=$dialect"
 }
-for version in "" -16 -19; do
-  for compiler in gcc clang; do
-    try $compiler$version a.c c89 -Wno-long-long
-    for dialect in c99 c17 c2x c23; do try $compiler$version a.c $dialect; done
-  done
-  for compiler in g++ clang++; do
-    for dialect in c++11 c++17 c++23; do try $compiler$version a.cpp $dialect; done
-  done
+compilers="gcc clang" of_c=c2x of_cxx=c++11
+[ "${TUTTI_LONG:-}" != 1 ] || compilers="$compilers gcc-16 clang-16 gcc-19 clang-19" of_c="c99 c17 c2x c23" of_cxx="c++11 c++17 c++23"
+for compiler in $compilers; do
+  try $compiler a.c c89 -Wno-long-long
+  for dialect in $of_c; do try $compiler a.c $dialect; done
+done
+for compiler in $compilers; do
+  compiler=$(echo "$compiler" | sed 's/^gcc/g++/; s/^clang/clang++/')
+  for dialect in $of_cxx; do try $compiler a.cpp $dialect; done
 done
 echo "$done dialects, $bad failures"
 [ $done -gt 0 ] && [ $bad = 0 ]

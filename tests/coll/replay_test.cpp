@@ -141,9 +141,14 @@ class Replay : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Collectives, Replay, testing::Range(0, kCollectivesOverRanks),
                          [](auto& info) { return std::string(name_of(static_cast<Collective>(info.param))); });
 
+// Up to few ranks, only what is around a power of two beyond 18: the rest says the same in as much time again.
+bool is_left_out(int size) {
+  return most_ranks() < 65 && size > 18 && size < 31;
+}
+
 TEST_P(Replay, EverySizeUpTo65) {
   for (int size = 1; size <= most_ranks(); ++size)
-    for (const Case& c : cases(size))
+    for (const Case& c : is_left_out(size) ? std::vector<Case>() : cases(size))
       for (const Algorithm& algorithm : algorithms(kind())) {
         ASSERT_NO_FATAL_FAILURE(replay(c, algorithm));
       }

@@ -11,6 +11,7 @@ import sys
 DEADLOCK_CODE = 86
 LIMIT = "400ms"
 AT_ONCE = 4  # they wait nearly all the time
+LONGEST = 90  # seconds, of which a sanitizer beside compilers takes most to start ranks
 
 # A message that was sent, but not as its receiver wants it: whose, how many, from whom, tag, why.
 LYING = "rank %d has %s from rank %d with tag %d on MPI_COMM_WORLD .*that nobody has received \\(its receive %s\\): sent by MPI_Send\\(1 of MPI_INT, to 0.*deadlock_program.cpp:\\d+"
@@ -99,7 +100,7 @@ def run(mpirun, program, case, ranks, settings, files=None):
     limited = [] if files is None else ["sh", "-c", f'ulimit -n {files}; exec "$0" "$@"']
     command = [mpirun, "-n", str(ranks), *(f"--set={s}" for s in settings), *limited, program, case]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST)
         return "a sanitizer's report" if SANITIZERS.search(done.stderr) else done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as e:
         return "no end", "", (e.stderr or b"").decode()
