@@ -114,8 +114,9 @@ Result<UcxContext> open_context(const UcxOptions& options) {
   // (Assertion `ep->conn_state != UCT_TCP_EP_CONN_STATE_CLOSED' failed): one at a time.
   tell(config, "MAX_POLL", "UCX_TCP_MAX_POLL", "1");
   // Otherwise the process stands still in its first send to one whose machine is gone, for as long as the kernel tries to
-  // connect: two minutes.
-  if (options.survives) tell(config, "CONN_NB", "UCX_TCP_CONN_NB", "y");
+  // connect: two minutes. And where the other process ends between the kernel's connection and UCX's first message by it,
+  // UCX (1.13) ends this one, too (tcp_ep.c, Assertion `!(ep->flags & UCT_TCP_EP_FLAG_CTX_TYPE_TX)' failed).
+  tell(config, "CONN_NB", "UCX_TCP_CONN_NB", "y");
   UcxContext made;
   made.has_tags = over_tcp && options.between_nodes;
   ucp_params_t params{};
