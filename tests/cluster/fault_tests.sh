@@ -91,6 +91,24 @@ test_dropped_packets() {
   went_wrong
 }
 
+# What a firewall does that forgets connections: each end hears from the kernel that the connection is no more, and both live.
+test_broken_connection() {
+  nodes_up $nodes
+  local program ranks=2
+  for program in "$traffic" "$traffic stubborn"; do
+    start_ready --host node2,node3 $program
+    in_node node2 ss -Kt dst 10.77.0.3 >"$bed/broken" || fail "ss cannot break connections"
+    [ "$(grep -c 10.77.0.3 "$bed/broken")" -ge 1 ] || fail "there is no connection: $(cat "$bed/broken")"
+    launcher_is_gone() { ! kill -0 "$launched" 2>/dev/null; }
+    within 20 launcher_is_gone || fail "the job stands still: $(cat "$bed/out")"
+    code=0
+    wait "$launched" || code=$?
+    went_wrong
+    said "a message to rank [01] cannot leave: its connection is lost (UCX: .*Either a firewall"
+    [ -z "$(leftovers)" ] || fail "there is: $(leftovers)"
+  done
+}
+
 # A launcher that is suspended is not mute: its kernel acknowledges.
 test_suspended_launcher() {
   nodes_up $nodes

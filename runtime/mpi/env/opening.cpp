@@ -10,6 +10,7 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "base/os/dead_folders.hpp"
+#include "base/os/late_word.hpp"
 #include "base/os/probe.hpp"
 #include "boot/joining.hpp"
 #include "coll/selection.hpp"
@@ -46,7 +47,7 @@ namespace tutti::mpi::env {
 namespace {
 
 // From the end of a process until its launcher has told the others of the job, also on a machine that is busy.
-constexpr std::chrono::seconds kToHearOfAnEnd{1};
+constexpr std::chrono::seconds kToHearOfAnEnd = kTimeToEnd + std::chrono::seconds(1);
 
 // A rank whose node has more ranks than cores gives its core away sooner.
 engine::Waiting waiting_of(const Config& config, const boot::JobInfo& job) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -118,6 +119,7 @@ class UcxTransport final : public Ucx {
     return Error(members_->is_foreign(peer) && !survives_ ? int{MPI_ERR_PROC_ABORTED} : int{MPIX_ERR_PROC_FAILED}, "");
   }
   void suspect(ucp_ep_h broken, ucs_status_t status);
+  void lose_way(int peer, ucs_status_t status);
   void send_late() TUTTI_ENGINE_OWNED;
   Result<ucp_ep_h> endpoint(int peer);
   Result<ucp_ep_h> connect(int peer);
@@ -200,7 +202,8 @@ Error UcxTransport::start(const UcxOptions& options) {
   status = ucp_worker_get_efd(worker_, &descriptor_);
   if (status != UCS_OK) return ucx_failure("be waited for (no event descriptor)", status);
 
-  if (opened->has_tags) short_ = std::make_unique<UcxShort>(worker_, survives_);
+  if (opened->has_tags)
+    short_ = std::make_unique<UcxShort>(worker_, [this](int peer, ucs_status_t why) { lose_way(peer, why); });
   keep_back_ucx_errors();              // those of its opening are told as they come
   if (survives_) say_no_ucx_errors();  // a connection breaks where a process has failed, which is told by who knows it
   ucp_address_t* address = nullptr;
@@ -292,6 +295,11 @@ Transport::Way UcxTransport::way_to(int peer, bool connects) {
   return Way::open;
 }
 
+constexpr std::string_view kNoWay =
+    "Either a firewall keeps tcp connections between the two away, which 'tutti doctor --host' with their nodes finds, "
+    "or "
+    "they share no transport: look at UCX_TLS, UCX_NET_DEVICES and the setting transport.ucx_tls";
+
 Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   Result<std::string> address = book_(peer);
   if (!address) return std::move(address).error();
@@ -314,15 +322,17 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   TUTTI_FAULT_POINT("ucx.connecting");
   if (status != UCS_OK && may_end(peer)) return end_of_peer(peer);
   if (status != UCS_OK)
-    return failure(
-        MPI_ERR_OTHER,
-        "UCX cannot connect to process {}: {}. Either a firewall keeps tcp connections between the two away, "
-        "which 'tutti doctor --host' with their nodes finds, or they share no transport: look at UCX_TLS, "
-        "UCX_NET_DEVICES and the setting transport.ucx_tls",
-        peer, ucs_status_string(status));
+    return failure(MPI_ERR_OTHER, "UCX cannot connect to process {}: {}. {}", peer, ucs_status_string(status), kNoWay);
   endpoints_.set(peer, ep);
   say(Level::debug, "connected to process {} over UCX", peer);
   return ep;
+}
+
+// Something that is awaited at the other end will not come there, and no call of this process hears of it.
+void UcxTransport::lose_way(int peer, ucs_status_t status) {
+  if (may_end(peer)) return say(Level::debug, "a message to process {} is lost: {}", peer, ucs_status_string(status));
+  if (no_way_ && says_ucx_errors())
+    no_way_(peer, failure(MPI_ERR_OTHER, "its connection is lost (UCX: {}). {}", ucs_status_string(status), kNoWay));
 }
 
 // What waits for its other end is told by lose(), once that is known to have ended.
@@ -367,6 +377,12 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     const bool fine = status == UCS_OK || status == UCS_ERR_CANCELED;
     out.sent(out, fine ? Error() : ucx_failure("send", status));
   };
+  struct OverTcp {
+    Outgoing& outgoing;
+    UcxTransport& owner;
+    int peer;
+  };
+  std::unique_ptr<OverTcp> over_tcp;
   Fragile* fragile = nullptr;
   if (may_end(peer)) {
     param.user_data = fragile = new Fragile{peer, this, &outgoing, nullptr};
@@ -374,6 +390,16 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
       ucp_request_free(request);
       finish(static_cast<Fragile*>(user_data), status == UCS_OK || status == UCS_ERR_CANCELED);
+    };
+  } else if (short_) {
+    over_tcp = std::make_unique<OverTcp>(OverTcp{outgoing, *this, peer});
+    param.user_data = over_tcp.get();
+    param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
+      ucp_request_free(request);
+      const std::unique_ptr<OverTcp> left(static_cast<OverTcp*>(user_data));
+      const bool fine = status == UCS_OK || status == UCS_ERR_CANCELED;
+      if (!fine) left->owner.lose_way(left->peer, status);
+      left->outgoing.sent(left->outgoing, fine ? Error() : ucx_failure("send", status));
     };
   }
   const void* buffer = nullptr;
@@ -387,16 +413,17 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   const ucs_status_ptr_t request =
       ucp_am_send_nbx(*ep, kMessageId, &outgoing.header, sizeof(Header), buffer, count, &param);
   TUTTI_FAULT_POINT("ucx.behind_send");
-  if (UCS_PTR_IS_PTR(request)) return;
+  if (UCS_PTR_IS_PTR(request)) return static_cast<void>(over_tcp.release());
   const ucs_status_t status = UCS_PTR_STATUS(request);
   if (fragile) return finish(fragile, status == UCS_OK);
+  if (over_tcp && status != UCS_OK) lose_way(peer, status);
   outgoing.sent(outgoing, status == UCS_OK ? Error() : ucx_failure("send", status));
 }
 
 bool UcxTransport::send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
   if (!short_ || header.bytes > UcxShort::kLongest || is_too_early_for(peer)) return false;
   Result<ucp_ep_h> ep = endpoint(peer);
-  return ep && short_->send_now(*ep, header, ticket, data);  // send() tells what was wrong
+  return ep && short_->send_now(peer, *ep, header, ticket, data);  // send() tells what was wrong
 }
 
 void UcxTransport::notify(int peer, const Header& header) {
@@ -408,16 +435,26 @@ void UcxTransport::notify(int peer, const Header& header) {
     say_unless_ended(ep.error().message());
     return;
   }
-  auto* copy = new Header(header);
+  struct Notice {
+    Header header;
+    UcxTransport* owner;
+    int peer;
+  };
+  auto notice = std::make_unique<Notice>(Notice{header, this, peer});
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  param.user_data = copy;
-  param.cb.send = [](void* request, ucs_status_t, void* user_data) {
+  param.user_data = notice.get();
+  param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
     ucp_request_free(request);
-    delete static_cast<Header*>(user_data);
+    const std::unique_ptr<Notice> left(static_cast<Notice*>(user_data));
+    if (status != UCS_OK && status != UCS_ERR_CANCELED) left->owner->lose_way(left->peer, status);
   };
-  const ucs_status_ptr_t request = ucp_am_send_nbx(*ep, kMessageId, copy, sizeof(Header), nullptr, 0, &param);
-  if (!UCS_PTR_IS_PTR(request)) delete copy;
+  const ucs_status_ptr_t request =
+      ucp_am_send_nbx(*ep, kMessageId, &notice->header, sizeof(Header), nullptr, 0, &param);
+  if (UCS_PTR_IS_PTR(request))
+    notice.release();  // the request's until it has left
+  else if (UCS_PTR_IS_ERR(request))
+    lose_way(peer, UCS_PTR_STATUS(request));
 }
 
 ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t header_length, void* data, size_t length,

@@ -24,6 +24,7 @@ struct UcxShort::Message {
 
 struct UcxShort::Outbound : Message {
   UcxShort* owner;
+  int peer;
 };
 
 struct UcxShort::Posted : Message {
@@ -32,9 +33,9 @@ struct UcxShort::Posted : Message {
   void* request = nullptr;
 };
 
-UcxShort::UcxShort(ucp_worker_h worker, bool survives)
+UcxShort::UcxShort(ucp_worker_h worker, Lost lost)
     : worker_(worker),
-      survives_(survives),
+      lost_(std::move(lost)),
       next_(std::make_unique_for_overwrite<Outbound>()),
       posted_(std::make_unique<Posted[]>(kPosted)) {
   for (int i = 0; i < kPosted; ++i) {
@@ -50,7 +51,7 @@ void UcxShort::withdraw() {
     if (posted_[i].request) ucp_request_cancel(worker_, posted_[i].request);
 }
 
-bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data) {
+bool UcxShort::send_now(int peer, ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data) {
   if (waits_) [[unlikely]]  // whoever sends more is to wait, too
     return false;
   next_->head = header;
@@ -65,12 +66,14 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
     const std::unique_ptr<Outbound> left(static_cast<Outbound*>(user_data));
     left->owner->waits_ = false;
     if (left->owner->silent_) return;
-    if (status != UCS_OK && status != UCS_ERR_CANCELED) left->owner->tell_loss("send", status);
     left->owner->receiver_->unsent(-1);
+    if (status != UCS_OK && status != UCS_ERR_CANCELED) left->owner->lost_(left->peer, status);
   };
   const ucs_status_ptr_t request = ucp_tag_send_nbx(endpoint, &next_->head, sizeof(Header) + bytes, 0, &param);
   if (UCS_PTR_IS_PTR(request)) [[unlikely]] {
-    next_.release()->owner = this;  // the request's until it has left
+    next_->owner = this;
+    next_->peer = peer;
+    next_.release();  // the request's until it has left
     next_ = std::make_unique_for_overwrite<Outbound>();
     waits_ = true;
     receiver_->unsent(1);
@@ -107,18 +110,9 @@ bool UcxShort::take_and_post() {
   return taken;
 }
 
-// Where the job goes on without processes that fail, a message to one of these is lost as it may be.
-void UcxShort::tell_loss(const char* what, ucs_status_t status) const {
-  std::string words = fmt::format("a message is lost: UCX cannot {}: {}", what, ucs_status_string(status));
-  if (survives_)
-    say(Level::debug, "{}", words);
-  else
-    say_unless_ended(std::move(words));
-}
-
 inline void UcxShort::hand_over(const Posted& filled, ucs_status_t status) const {
   if (status != UCS_OK) {
-    tell_loss("receive", status);
+    say_unless_ended(fmt::format("a message is lost: UCX cannot receive: {}", ucs_status_string(status)));
     return;
   }
   receiver_->arrived({.header = filled.head, .data = filled.bytes});

@@ -8,6 +8,7 @@
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "base/engine_owned.hpp"
@@ -19,13 +20,17 @@ class UcxShort {
  public:
   static constexpr int64_t kLongest = 2 << 10;  // bytes of a message, without its header
 
-  UcxShort(ucp_worker_h worker, bool survives);  // UcxOptions::survives
-  ~UcxShort();                                   // after the worker has gone
+  // What could not be sent to `peer`, of which nobody else hears.
+  using Lost = std::function<void(int peer, ucs_status_t)>;
+
+  UcxShort(ucp_worker_h worker, Lost lost);
+  ~UcxShort();  // after the worker has gone
   UcxShort(const UcxShort&) = delete;
 
   void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
   // Transport::send_now().
-  bool send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data) TUTTI_ENGINE_OWNED;
+  bool send_now(int peer, ucp_ep_h endpoint, const Header& header, uint64_t ticket,
+                const std::byte* data) TUTTI_ENGINE_OWNED;
   // Before the worker progresses: hands over what has come while nothing was posted for it, and posts
   // anew. True if there was something.
   bool progress() TUTTI_ENGINE_OWNED { return idle_ && take_and_post(); }
@@ -40,10 +45,9 @@ class UcxShort {
   struct Posted;
   bool take_and_post() TUTTI_ENGINE_OWNED;
   void hand_over(const Posted& filled, ucs_status_t status) const TUTTI_ENGINE_OWNED;
-  void tell_loss(const char* what, ucs_status_t status) const;
 
   ucp_worker_h worker_;
-  const bool survives_;
+  const Lost lost_;
   Receiver* receiver_ = nullptr;
   std::unique_ptr<Outbound> next_;  // what is sent next is put together here
   bool waits_ = false;              // the one before could not leave at once

@@ -64,6 +64,10 @@ void say_no_ucx_errors() {
   are_left_out = true;
 }
 
+bool says_ucx_errors() {
+  return !are_left_out;
+}
+
 void keep_back_ucx_errors() {
   are_left_out = false;
   static const bool once = [] {
