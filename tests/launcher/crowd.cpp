@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// crowd RANKS: behind a barrier rank 0 prints what the rank in the middle has: memory (PSS) in KiB, and of that what is of
-// /dev/shm; and the most descriptors of any. crowd app: each prints which program of the job it is. crowd spawn: it and
+// crowd RANKS: behind a barrier rank 0 prints, in KiB, the least memory of its own that any rank has (others have let a thread
+// of theirs allocate, too), and the least share of what is in /dev/shm; and the most descriptors of any. crowd app: each prints which program of the job it is. crowd spawn: it and
 // one that it spawns print how many slots their jobs have.
 #include <mpi.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -25,18 +22,13 @@ Has own() {
   Has has;
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("Pss:")) has.memory = std::atol(line.c_str() + 4);
+    if (line.starts_with("Pss_Anon:")) has.memory = std::atol(line.c_str() + 9);
     if (line.starts_with("Pss_Shmem:")) has.shared = std::atol(line.c_str() + 10);
   }
   file.close();
   const std::filesystem::directory_iterator all("/proc/self/fd");
   has.descriptors = std::distance(begin(all), end(all)) - 1;  // but the one that looks
   return has;
-}
-
-long middle(std::vector<long>& of) {
-  std::ranges::nth_element(of, of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2));
-  return of[of.size() / 2];
 }
 
 int spawns(char** argv) {
@@ -71,12 +63,10 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   const Has has = own();
   MPI_Barrier(MPI_COMM_WORLD);  // before anybody looks less alike
-  std::vector<long> memory(static_cast<std::size_t>(size)), shared(memory.size());
-  long most = 0;
-  MPI_Gather(&has.memory, 1, MPI_LONG, memory.data(), 1, MPI_LONG, 0, MPI_COMM_WORLD);
-  MPI_Gather(&has.shared, 1, MPI_LONG, shared.data(), 1, MPI_LONG, 0, MPI_COMM_WORLD);
+  long of_own[2] = {has.memory, has.shared}, least[2] = {}, most = 0;
+  MPI_Reduce(of_own, least, 2, MPI_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
   MPI_Reduce(&has.descriptors, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (rank == 0) std::printf("%ld %ld %ld\n", middle(memory), middle(shared), most);
+  if (rank == 0) std::printf("%ld %ld %ld\n", least[0], least[1], most);
   MPI_Finalize();
   return size == std::atoi(argv[1]) ? 0 : 1;
 }

@@ -374,10 +374,10 @@ test_descriptors_of_ranks_by_library() {
     launch -n $ranks "$build/tests/launcher/descriptors"
     expect_code 0
     [ "$(grep -c '^started with 3, ' out)" = $ranks ] || fail "not all ranks begin with 3: $(sort out | uniq -c)"
-    # A thread that starts, or a file that is read, may hold one at the moment of the count.
+    # A thread that starts, or a file that is read, may hold one at the moment of the count; who has slept has a bell.
     common=$(sed 's/.*, has //' out | sort -n | uniq -c | sort -n | awk 'END { print $2 }')
     most=$(sed 's/.*, has //' out | sort -n | tail -1)
-    [ "$common" -le 20 ] && [ "$most" -le $((common + 3)) ] || fail "too many: $(sort out | uniq -c)"
+    [ "$common" -le 21 ] && [ "$most" -le $((common + 3)) ] || fail "too many: $(sort out | uniq -c)"
   done
   nothing_is_left
 }

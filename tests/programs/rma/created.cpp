@@ -68,7 +68,8 @@ template <class Call>
 void sends(const Messages& messages, long expected, const char* what, Call&& call) {
   constexpr int kTries = 400;
   long least = LONG_MAX;
-  for (int i = 0; i < kTries && least > expected; ++i) least = std::min(least, messages.by(call)[static_cast<size_t>(last)]);
+  for (int i = 0; i < kTries && least > expected; ++i)
+    least = std::min(least, messages.by(call)[static_cast<size_t>(last)]);
   CHECK_EQ_IN(least, expected, "%s", what);
 }
 
