@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 BOUND = 90  # seconds for a job, which takes one or two on a quiet machine
-OF_UCX = "UCX cannot go on (ucp_request.c:"
+OF_UCX = ("UCX cannot go on (ucp_request.c:", "UCX cannot go on (ucp_worker.inl:")
 
 
 def rows():
@@ -45,7 +45,7 @@ def main(mpirun, program, which, ranks, *rest):
                        f"{point}:{victim}:{nth}", *scenario]
             problem, told = run(command)
             jobs += 1
-            if problem and OF_UCX in told:
+            if problem and any(words in told for words in OF_UCX):
                 by_ucx += 1
                 problem = ""
             elif problem:
