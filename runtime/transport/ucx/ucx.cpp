@@ -452,7 +452,7 @@ void UcxTransport::notify(int peer, const Header& header) {
   const ucs_status_ptr_t request =
       ucp_am_send_nbx(*ep, kMessageId, &notice->header, sizeof(Header), nullptr, 0, &param);
   if (UCS_PTR_IS_PTR(request))
-    notice.release();  // the request's until it has left
+    static_cast<void>(notice.release());  // the request's until it has left
   else if (UCS_PTR_IS_ERR(request))
     lose_way(peer, UCS_PTR_STATUS(request));
 }

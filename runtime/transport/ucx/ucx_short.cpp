@@ -73,7 +73,7 @@ bool UcxShort::send_now(int peer, ucp_ep_h endpoint, const Header& header, uint6
   if (UCS_PTR_IS_PTR(request)) [[unlikely]] {
     next_->owner = this;
     next_->peer = peer;
-    next_.release();  // the request's until it has left
+    static_cast<void>(next_.release());  // the request's until it has left
     next_ = std::make_unique_for_overwrite<Outbound>();
     waits_ = true;
     receiver_->unsent(1);
