@@ -8,6 +8,6 @@ namespace tutti::transport {
 // connections under way to them, are left out. All of them are peers that have called MPI_Finalize, or are of other
 // jobs, whose ends the program is told of.
 void say_no_ucx_errors();
-bool says_ucx_errors();
+bool says_ucx_errors();  // until then
 
 }  // namespace tutti::transport

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# removed.sh INCLUDE_FOLDER: mpi.h with what Fortran needs and with what MPI 3.0 removed, in the oldest and the newest dialect
-# and with each compiler that is here, without a warning; under TUTTI_LONG=1 in every dialect, with other versions, too. Without -DMPI_COMPATIBILITY=1 each removed name is an error
-# that says what to use instead; a program's own replacement of such a name is left alone.
+# removed.sh INCLUDE_FOLDER: mpi.h with what Fortran needs and with what MPI 3.0 removed, in an old and a new
+# dialect and with each compiler that is here, without a warning; under TUTTI_LONG=1 in every dialect, with other versions,
+# too. Without -DMPI_COMPATIBILITY=1 each removed name is an error that says what to use instead; a program's own replacement
+# of such a name is left alone.
 set -u
 include=$1
 here=$(dirname "$0")

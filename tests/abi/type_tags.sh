@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# type_tags.sh INCLUDE_FOLDER SOURCE: no compiler that is here warns of right calls, in the oldest dialects and the newest of C (under
-# TUTTI_LONG=1: in any dialect, and by other versions); and clang, where it is
-# asked by -DMPI_ABI_TYPE_TAGS=1, warns of each wrong one in the source, and of no right one that is not excepted there.
+# type_tags.sh INCLUDE_FOLDER SOURCE: no compiler that is here warns of right calls, in an old and a new
+# dialect (under TUTTI_LONG=1: in any, and by other versions); and clang, where it is asked by -DMPI_ABI_TYPE_TAGS=1, warns of
+# each wrong one in the source, and of no right one that is not excepted there.
 set -u
 include=$1 source=$2
 work=$(mktemp -d) || exit 1

@@ -141,7 +141,7 @@ class Replay : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Collectives, Replay, testing::Range(0, kCollectivesOverRanks),
                          [](auto& info) { return std::string(name_of(static_cast<Collective>(info.param))); });
 
-// Up to few ranks, only what is just beyond a power of two from 18 on: the rest says the same in several times the time.
+// Up to few ranks, only what is just beyond a power of two from 18 on: the rest says the same, in 49 s instead of 7.
 bool is_left_out(int size) {
   return most_ranks() < 65 && size > 18 && size != 33;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// crowd RANKS: behind a barrier rank 0 prints, in KiB, the least memory of its own that any rank has (others have let a thread
-// of theirs allocate, too), and the least share of what is in /dev/shm; and the most descriptors of any. crowd app: each prints which program of the job it is. crowd spawn: it and
-// one that it spawns print how many slots their jobs have.
+// crowd RANKS: behind a barrier rank 0 prints, in KiB, the least memory of its own that any rank has, and the least share of
+// what is in /dev/shm; and the most descriptors of any. (The least, for what ranks have beyond it changes from run to run.)
+// crowd app: each prints which program of the job it is. crowd spawn: it and one that it spawns print how many slots their
+// jobs have.
 #include <mpi.h>
 
 #include <cstdio>

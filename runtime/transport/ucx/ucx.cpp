@@ -296,9 +296,8 @@ Transport::Way UcxTransport::way_to(int peer, bool connects) {
 }
 
 constexpr std::string_view kNoWay =
-    "Either a firewall keeps tcp connections between the two away, which 'tutti doctor --host' with their nodes finds, "
-    "or "
-    "they share no transport: look at UCX_TLS, UCX_NET_DEVICES and the setting transport.ucx_tls";
+    "Either a firewall keeps tcp connections between the two away, which 'tutti doctor --host' with their nodes "
+    "finds, or they share no transport: look at UCX_TLS, UCX_NET_DEVICES and the setting transport.ucx_tls";
 
 Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   Result<std::string> address = book_(peer);
@@ -377,6 +376,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     const bool fine = status == UCS_OK || status == UCS_ERR_CANCELED;
     out.sent(out, fine ? Error() : ucx_failure("send", status));
   };
+  // Over tcp a connection breaks while both ends live, which the others of the job would not hear of.
   struct OverTcp {
     Outgoing& outgoing;
     UcxTransport& owner;
