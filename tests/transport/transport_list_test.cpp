@@ -357,5 +357,44 @@ TEST(TransportList, NewsKeepFromSleepAndAreAskedForNext) {
   EXPECT_TRUE(list.arm(true));
 }
 
+// UCX says so of one that takes more of a send whose receiver is away, and looks at one of its sockets a call.
+TEST(TransportList, WhatComesBehindWhatDoesNotMoveIsSeenBeforeSleep) {
+  constexpr int kBehind = 8, kOften = 1 << 20;
+  Act dear(1000);
+  TransportList list;
+  list.add(acting(dear), true);
+  ASSERT_TRUE(list.arm(true));
+  list.disarm();
+  dear.ring();  // and stays so
+  const int before = dear.polls;
+  ASSERT_TRUE(list.arm(true));
+  EXPECT_FALSE(is_readable(list.descriptor()));  // it sleeps in spite of that
+  EXPECT_GE(dear.polls - before, kBehind);
+  EXPECT_LT(dear.polls - before, kOften);
+  list.disarm();
+  int looks = 0;
+  std::function<void()> look = [&] {
+    if (++looks == kBehind) dear.news = 1;
+    dear.in_progress = look;
+  };
+  dear.in_progress = look;
+  EXPECT_FALSE(list.arm(true));  // the news keep it from sleep
+  EXPECT_EQ(looks, kBehind);
+}
+
+// More sockets than few: as many looks as there are descriptors.
+TEST(TransportList, AllSocketsAreSeenBeforeSleep) {
+  std::vector<int> open;
+  for (int i = 0; i < 100; ++i) open.push_back(eventfd(0, EFD_CLOEXEC));
+  Act dear(1000);
+  TransportList list;
+  list.add(acting(dear), true);
+  dear.ring();
+  const int before = dear.polls;
+  ASSERT_TRUE(list.arm(true));
+  EXPECT_GE(dear.polls - before, 100);
+  for (const int each : open) close(each);
+}
+
 }  // namespace
 }  // namespace tutti::transport
