@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! What a call by mpi_f08 costs more than the same from C, for buffers without gaps: at most 10 ns a call, or where the
-! processor is slower one and a half times what MPI_Comm_rank costs from C, by the 10th percentile of many short batches,
-! which nothing else on the machine has disturbed, in the best of some tries. Batches of C and of Fortran take turns. A
+! processor is slower one and a half times what MPI_Comm_rank, or what MPI_Send to MPI_PROC_NULL costs from C, by the 10th
+! percentile of many short batches, which nothing else on the machine has disturbed, in the best of the tries of some
+! seconds: a virtual machine is slow for as long as its neighbours are busy. Batches of C and of Fortran take turns. A
 ! second buffer may cost a third of that again: each has a descriptor of its own.
 program call_cost
   use mpi_f08
@@ -13,28 +14,31 @@ program call_cost
       integer(C_INT), value :: which
     end function
   end interface
-  integer, parameter :: batches = 1000, calls = 200, tries = 5, kinds = 6
+  integer, parameter :: batches = 1000, calls = 200, kinds = 6
+  double precision, parameter :: seconds_of_tries = 8
   character(len=12), parameter :: names(kinds) = ['rank        ', 'send        ', 'receive     ', 'bcast       ', &
                                                   'allreduce   ', 'isend, wait ']
   integer, parameter :: calls_of(kinds) = [1, 1, 1, 1, 1, 2], buffers_of(kinds) = [0, 1, 1, 1, 2, 1]
-  double precision :: of_c(batches), of_fortran(batches), more, bound, allowed
-  integer :: which, try, i
+  double precision :: of_c(batches), of_fortran(batches), more, bound, allowed, began
+  integer :: which, i
   logical :: good
   bound = 10
   call MPI_Init()
   do which = 1, kinds
-    do try = 1, tries
+    began = MPI_Wtime()
+    good = .false.
+    do while (.not. good .and. MPI_Wtime() - began < seconds_of_tries)
       do i = 1, batches
         of_c(i) = c_batch(which)
         of_fortran(i) = fortran_batch(which)
       end do
-      if (which == 1 .and. try == 1) bound = max(10d0, 1.5d0 * tenth_percentile(of_c))
+      if (which == 1) bound = max(bound, 1.5d0 * tenth_percentile(of_c))
+      if (which == 2) bound = max(bound, tenth_percentile(of_c))
       allowed = bound * (1 + max(0, buffers_of(which) - 1) / 3d0)
       more = (tenth_percentile(of_fortran) - tenth_percentile(of_c)) / calls_of(which)
-      print '(a, 2f8.1, " ns, ", f5.1, " more a call")', names(which), tenth_percentile(of_c), tenth_percentile(of_fortran), more
       good = more <= allowed
-      if (good) exit
     end do
+    print '(a, 2f8.1, " ns, ", f5.1, " more a call")', names(which), tenth_percentile(of_c), tenth_percentile(of_fortran), more
     if (.not. good) print '(3a, f0.1, a)', 'wrong: ', trim(names(which)), ' costs more than ', allowed, ' ns each time'
   end do
   call MPI_Finalize()
