@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A right program with two threads, which a sanitizer has nothing to say of; with an argument it has one
- * fault of its own: "leak", "race" or "overflow". */
+ * fault of its own: "leak", "race" or "overflow"; or "abort", of which no sanitizer has anything to say. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   if (*memory != (rank + size - 1) % size + 1) bad = 1;
   MPI_Win_free(&win);
   MPI_Comm_free(&second);
+  if (strcmp(fault, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
   if (strcmp(fault, "leak") == 0) {
     char* volatile lost = malloc(123);
     lost[0] = 1;

@@ -54,6 +54,7 @@ for compiler in gcc clang; do
   [ $sanitizer = leak ] || ends 0 "" "$mpirun" -n 2 "$work/plain"
   # clang puts its own empty list of races before a program's weak one; without a launcher that one remains.
   [ $compiler$sanitizer = clangthread ] || ends 0 "" "$work/program"
+  [ $sanitizer = leak ] || ends 3 "" "$mpirun" -n 2 "$work/program" abort
   ends other "$word" "$mpirun" -n 2 "$work/program" $fault
   ends other "$word" "$work/program" $fault
   [ -z "$leak" ] || ends other "$leak" "$mpirun" -n 2 "$work/program" leak
