@@ -99,10 +99,13 @@ void with_all_pending(check::Board& board, int rank, int size) {
 }
 
 enum class Uses { nothing, its_core };
+// Who has waited for three seconds is asked whether it waits in vain, first each second and then ever more rarely, and
+// polls for a while when such a question has come: a second without one is found among so many.
+constexpr int kSecondsOfWaiting = 15;
 
 // All but rank 0 wait for it, and use less than a hundredth of a second's time (or what looking around costs where that is
-// dear), or more than half of it; it comes when they have measured that. The first second they may poll, or the machine
-// be too busy to let them.
+// dear), or more than half of it, in one of some seconds; it comes when they have measured that. The first second they may
+// poll, or the machine be too busy to let them.
 void waits(check::Board& board, int rank, Uses wanted, const char* what, const std::function<void()>& wait,
            const std::function<void()>& come) {
   const int measured = board.next_event();
@@ -116,7 +119,7 @@ void waits(check::Board& board, int rank, Uses wanted, const char* what, const s
   std::string found;
   std::thread observer([&] {
     usleep(1000000);
-    for (int i = 0; i < 5 && !as_wanted; ++i) {
+    for (int i = 0; i < kSecondsOfWaiting && !as_wanted; ++i) {
       const double before = time_used();
       const double yardstick = second_of_looking_around();
       const double used = time_used() - before - yardstick;
