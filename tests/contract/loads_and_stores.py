@@ -55,7 +55,7 @@ def compile_with(compiler, build, work):
 def all_kinds(build, program, times, only, work):
     bad = 0
     rows = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split("\n")
-    print(f"{'':32}{'load':>8}{'store':>8}   after")
+    print(f"{'':32}{'load':>10}{'store':>10}   after")
     for row in filter(None, rows):
         kind, wrong = row.split(";")
         if only not in kind:
@@ -71,7 +71,7 @@ def all_kinds(build, program, times, only, work):
             cells.append(f"{sum(runs)} of {len(runs)}" if any(runs) else "NEVER")
         after = run(build, program, kind, "store", "after", work)
         cells.append("silent" if not told(after) and not after[0] else "FALSE")
-        print(f"{kind:32}{cells[0]:>8}{cells[1]:>8}   {cells[2]}", flush=True)
+        print(f"{kind:32}{cells[0]:>10}{cells[1]:>10}   {cells[2]}", flush=True)
         if "FALSE" in cells:
             print(after[1][:4000])
         bad += any(cell in ("FALSE", "NEVER") for cell in cells)
