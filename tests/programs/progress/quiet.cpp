@@ -4,9 +4,6 @@
 // thread of its process runs at all. A rank that waits in MPI for a message uses no measurable time
 // after a second; with the argument "spinning", and wait.spins=1000000000, it uses its core instead.
 // Counted by the kernel: context switches and running time.
-#include <poll.h>
-
-#include <algorithm>
 #include <utility>
 
 #include "board.hpp"
@@ -15,21 +12,10 @@ namespace {
 
 // Of all threads of this process, in milliseconds: as long as they ran, not by clock ticks, of which
 // a thread that is woken by one is charged a whole one.
-double time_used(clockid_t whose = CLOCK_PROCESS_CPUTIME_ID) {
+double time_used() {
   timespec used;
-  CHECK(clock_gettime(whose, &used) == 0);
+  CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
   return used.tv_sec * 1e3 + used.tv_nsec * 1e-6;
-}
-
-// Lets a second pass, and returns what it costs on this machine to be woken ten times in it and to look around, which
-// somebody who waits in MPI does as a guard. A virtual machine is charged the time in which its host ran another one.
-double second_of_looking_around() {
-  const double before = time_used(CLOCK_THREAD_CPUTIME_ID);
-  for (int i = 0; i < 10; ++i) {
-    usleep(100000);
-    for (int k = 0; k < 10; ++k) poll(nullptr, 0, 0);
-  }
-  return time_used(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 // In a second of computation no other thread runs. What comes once, because another rank is late, is
@@ -99,13 +85,12 @@ void with_all_pending(check::Board& board, int rank, int size) {
 }
 
 enum class Uses { nothing, its_core };
-// Who has waited for three seconds is asked whether it waits in vain, first each second and then ever more rarely, and
-// polls for a while when such a question has come: a second without one is found among so many.
+// Who stands still is asked for whom it waits (contract.ask_after) and whether it waits in vain (contract.standstill), ever
+// more rarely, and polls for a while when such a question has come: a second without one is found among so many.
 constexpr int kSecondsOfWaiting = 15;
 
-// All but rank 0 wait for it, and use less than a hundredth of a second's time (or what looking around costs where that is
-// dear), or more than half of it, in one of some seconds; it comes when they have measured that. The first second they may
-// poll, or the machine be too busy to let them.
+// All but rank 0 wait for it, and use less than a hundredth of a second's time, or more than half of it, in one of some
+// seconds; it comes when they have measured that. The first second they may poll, or the machine be too busy to let them.
 void waits(check::Board& board, int rank, Uses wanted, const char* what, const std::function<void()>& wait,
            const std::function<void()>& come) {
   const int measured = board.next_event();
@@ -121,10 +106,10 @@ void waits(check::Board& board, int rank, Uses wanted, const char* what, const s
     usleep(1000000);
     for (int i = 0; i < kSecondsOfWaiting && !as_wanted; ++i) {
       const double before = time_used();
-      const double yardstick = second_of_looking_around();
-      const double used = time_used() - before - yardstick;
-      as_wanted = wanted == Uses::nothing ? used <= std::max(10., 4 * yardstick) : used > 500;
-      found += " " + std::to_string(used) + " ms (looking around: " + std::to_string(yardstick) + " ms)";
+      usleep(1000000);
+      const double used = time_used() - before;
+      as_wanted = wanted == Uses::nothing ? used <= 10 : used > 500;
+      found += " " + std::to_string(used) + " ms";
     }
     board.tell(measured);
   });
