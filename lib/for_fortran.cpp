@@ -93,7 +93,7 @@ bool is_integer(mpi::TypeClass of) {
 }
 
 // What is wrong with an array of Fortran, of `bytes` bytes and elements of `element` each, as a call's buffer. `number`: of
-// lib/fortran/descriptor.h, 1 an integer, 2 a real number, and 3 another one.
+// lib/fortran/descriptor.h, 1 an integer, 2 a real number, 3 another one, and 4 characters.
 Error error_of_array(size_t bytes, size_t element, int number, int64_t count, MPI_Datatype handle) {
   const auto* const type = mpi::resolve<mpi::Datatype>(handle);
   if (!type || count <= 0 || handle == MPI_BYTE || handle == MPI_PACKED) return {};

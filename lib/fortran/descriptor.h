@@ -28,9 +28,9 @@ enum described {
   kUntold, /* the descriptor does not tell how long an element is, or how far the next one */
 };
 
-/* What the elements are, if they are numbers or logicals: of objects of other types, of characters above all, compilers do
- * not always tell the length. */
-enum number { kNoNumber, kInteger, kReal, kOtherNumber };
+/* What the elements are, where their length is known: that of objects of other types compilers do not always tell, nor
+ * that of characters, where probe.sh finds out whether they do. */
+enum number { kNoNumber, kInteger, kReal, kOtherNumber, kCharacters };
 
 #ifdef TUTTI_FORTRAN_OWN_DESCRIPTORS
 
@@ -137,6 +137,9 @@ static inline enum described array_of(const descriptor* d, struct array* a) {
 
 static inline enum number number_of(const descriptor* d) {
   static const enum number numbers[] = {kNoNumber, kInteger, kOtherNumber, kReal, kOtherNumber}; /* 2: logicals */
+#ifdef TUTTI_FORTRAN_CHARACTERS_ARE_TOLD
+  if (d->type == kCharacterType && (size_t)d->span == d->elem_len) return kCharacters;
+#endif
   return d->type >= 0 && d->type <= kComplexType ? numbers[(int)d->type] : kNoNumber;
 }
 
@@ -195,6 +198,9 @@ static inline enum number number_of(const descriptor* d) {
   if (d->type == CFI_type_int8_t || d->type == CFI_type_int16_t || d->type == CFI_type_int32_t ||
       d->type == CFI_type_int64_t || d->type == CFI_type_int)
     return kInteger;
+#ifdef TUTTI_FORTRAN_CHARACTERS_ARE_TOLD
+  if (d->type == CFI_type_char) return kCharacters;
+#endif
   return d->type == CFI_type_float_Complex || d->type == CFI_type_double_Complex ? kOtherNumber : kNoNumber;
 }
 

@@ -115,6 +115,106 @@ end program
 END
 }
 
+# Whether arrays of characters come with the length of an element, however they were declared. C sees the bytes of all.
+cat >probe_characters.c <<'END'
+#include "descriptor.h"
+int probe_look_(const descriptor *d, int *copied) {
+  struct array a;
+  *copied = is_copy(d);
+  if (array_of(d, &a) != kWell || number_of(d) != kCharacters) return -1;
+  for (int i = 0; i < a.rank; i++) a.elem_len *= (size_t)a.dim[i].extent;
+  return (int)a.elem_len;
+}
+END
+lengths() {
+  cat <<'END'
+module probe_lengths
+  use probe_interface
+  implicit none
+  type named
+    integer :: i
+    character(7) :: of_seven, of_many(4)
+    character(:), allocatable :: deferred(:)
+  end type
+contains
+  subroutine expect(bytes, is)
+    integer, intent(in) :: bytes, is
+    if (bytes /= is) stop 1
+  end subroutine
+  subroutine assumed(x, bytes)
+    character(*) :: x(:)
+    integer :: bytes, copied
+    call expect(probe_look(x, copied), bytes)
+    call expect(probe_look(x(2:3), copied), 2 * len(x))
+  end subroutine
+  subroutine explicit(x, n, length)
+    integer :: n, length, copied
+    character(length) :: x(n)
+    call expect(probe_look(x, copied), n * length)
+  end subroutine
+  subroutine older(x)
+    character :: x(6)
+    integer :: copied
+    call expect(probe_look(x, copied), 6)
+  end subroutine
+  function of_length(n) result(r)
+    integer, intent(in) :: n
+    character(n) :: r(3)
+    r = 'q'
+  end function
+  function of_any(n) result(r)
+    integer, intent(in) :: n
+    character(:), allocatable :: r(:)
+    allocate (character(n) :: r(3))
+    r = 'q'
+  end function
+end module
+program probe
+  use probe_lengths
+  implicit none
+  character(10), target :: a(5)
+  character(10), pointer :: p(:)
+  character :: single(6)
+  character(:), allocatable :: deferred(:)
+  character(:), pointer :: q(:)
+  character(9), allocatable :: allocated_(:, :)
+  type(named) :: x(3)
+  integer :: copied
+  a = 'b'
+  call expect(probe_look(a, copied), 50)
+  call expect(probe_look(a(2:3), copied), 20)
+  call expect(probe_look(a(:)(2:4), copied), 15)
+  call expect(probe_look(single, copied), 6)
+  allocate (character(8) :: deferred(4))
+  call expect(probe_look(deferred, copied), 32)
+  call expect(probe_look(deferred(2:3), copied), 16)
+  call assumed(deferred, 32)
+  deferred = [character(12) :: 'a', 'b', 'c']
+  call expect(probe_look(deferred, copied), 36)
+  call assumed(deferred, 36)
+  deferred = reshape(['abc', 'def'], [2])
+  call expect(probe_look(deferred, copied), 6)
+  allocate (allocated_(3, 2))
+  call expect(probe_look(allocated_, copied), 54)
+  p => a(1:5:2)
+  call expect(probe_look(p, copied), 30)
+  q => a
+  call expect(probe_look(q, copied), 50)
+  call expect(probe_look(x%of_seven, copied), 21)
+  call expect(probe_look(x(2)%of_many, copied), 28)
+  allocate (character(6) :: x(1)%deferred(5))
+  call expect(probe_look(x(1)%deferred, copied), 30)
+  call expect(probe_look(of_length(11), copied), 33)
+  call expect(probe_look(of_any(11), copied), 33)
+  call expect(probe_look(['ab', 'cd'], copied), 4)
+  call assumed(a, 50)
+  call explicit(a, 5, 10)
+  call explicit(a, 10, 5)
+  call older(a(1))
+end program
+END
+}
+
 # Whether what RESHAPE allocates has all that belongs to its descriptor, where something else has been on the stack.
 intrinsics() {
   cat <<'END'
@@ -155,22 +255,28 @@ end program
 END
 }
 
-# The exit code of a program; 99: it is not compiled.
+# The exit code of a program that calls what $looks says; 99: it is not compiled.
+looks=probe_look.c
 tried() {
   binding=$1 flags=$2 program=$3
   shift 3
   interface "$binding" >probe_interface.f90
   $program >probe_program.f90
-  "$@" -std=gnu11 $flags "-I$sources" -c probe_look.c -o probe_look.o >probe_log 2>&1 || return 99
+  "$@" -std=gnu11 $flags "-I$sources" -c $looks -o probe_look.o >probe_log 2>&1 || return 99
   $fc probe_interface.f90 probe_program.f90 probe_look.o -o probe_program >>probe_log 2>&1 || return 99
   ./probe_program >>probe_log 2>&1
 }
 
 by_c='bind(C, name="probe_look_")' own=-DTUTTI_FORTRAN_OWN_DESCRIPTORS told=-DTUTTI_FORTRAN_COPIES_ARE_TOLD
+characters=-DTUTTI_FORTRAN_CHARACTERS_ARE_TOLD
 tried "$by_c" '' components "$@"
 case $? in
   0 | 2)
-    if tried "$by_c" '' polymorphic "$@"; then echo c; else echo c -DTUTTI_FORTRAN_OTHERS_ARE_WRONG; fi
+    told=
+    tried "$by_c" '' polymorphic "$@" || told=-DTUTTI_FORTRAN_OTHERS_ARE_WRONG
+    looks=probe_characters.c
+    tried "$by_c" "$characters" lengths "$@" && told="$told $characters"
+    echo c $told
     exit
     ;;
 esac
@@ -183,4 +289,6 @@ esac
 # Where all have their span, any span is believed.
 tried '' "$own -DTUTTI_FORTRAN_EVERY_SPAN" intrinsics "$@" || told="$told -DTUTTI_FORTRAN_SPANS_MAY_BE_UNSET"
 tried '' "$own" characters "$@" || told="$told -DTUTTI_FORTRAN_SPANS_ARE_SHORT"
+looks=probe_characters.c
+tried '' "$own $told $characters" lengths "$@" && told="$told $characters"
 echo own $own $told

@@ -68,7 +68,7 @@ extern int tutti_judge_array(const char* function, int what, void* handle, size_
 
 extern void tutti_note_array(const void* base, size_t bytes) __attribute__((weak));
 
-/* Of arrays of numbers. Nothing is known of one of assumed size, which has no last extent; nor of one element, which
+/* Of arrays of numbers and characters. Nothing is known of one of assumed size, which has no last extent; nor of one element, which
  * stands for the first of a sequence, as x(1) is declared by older procedures for arrays of any size. */
 static int judge(struct section* section, const descriptor* by, const struct array* a, const MPI_Count* count,
                  const MPI_Datatype* type, enum section_use use, struct raised_on on) {

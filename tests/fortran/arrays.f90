@@ -62,6 +62,35 @@ contains
     a = rank
     call MPI_Bcast(a, 4, MPI_INTEGER, 0, MPI_COMM_WORLD)
   end subroutine
+  subroutine words_more()
+    character(len=5) :: words(3)
+    character(len=16) :: one
+    words = 'abcde'
+    if (rank == 0) call MPI_Send(words, 16, MPI_CHARACTER, 1, 0, MPI_COMM_WORLD)
+    if (rank == 1) call MPI_Recv(one, 16, MPI_CHARACTER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+  end subroutine
+  subroutine words_of_any_length(length)
+    integer :: length
+    character(len=:), allocatable :: words(:)
+    allocate (character(len=length) :: words(4))
+    words = 'ab'
+    call words_of_shape(words, 4 * length + 1)
+  end subroutine
+  subroutine words_of_shape(words, n)
+    character(len=*) :: words(:)
+    integer :: n
+    call MPI_Bcast(words, n, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+  end subroutine
+  subroutine older_words(words, n)
+    character :: words(*)
+    integer :: n
+    call MPI_Bcast(words, n, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+  end subroutine
+  subroutine older_single(words, n)
+    character(len=1) :: words(1)
+    integer :: n
+    call MPI_Bcast(words, n, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+  end subroutine
 
   subroutine blocks_beyond() ! by a displacement
     integer :: a(2), b(4)
@@ -86,6 +115,7 @@ contains
     double precision :: doubles(4)
     complex :: numbers(4)
     character(len=5) :: words(3)
+    character(len=:), allocatable :: deferred(:)
     logical :: truths(4)
     type(MPI_Datatype) :: every_other
     integer, allocatable :: from_zero(:)
@@ -118,6 +148,19 @@ contains
     call MPI_Bcast(numbers, 4, MPI_COMPLEX, 0, MPI_COMM_WORLD)
     call MPI_Bcast(numbers, 8, MPI_REAL, 0, MPI_COMM_WORLD)
     call MPI_Bcast(words, 15, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+    call MPI_Bcast(words(2:3), 10, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+    call MPI_Bcast(words(1), 15, MPI_CHARACTER, 0, MPI_COMM_WORLD) ! the first for all
+    call MPI_Bcast(words(1:1), 15, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+    call MPI_Bcast(words, 15, MPI_BYTE, 0, MPI_COMM_WORLD)
+    call older_words(words(1), 15)
+    call older_single(words(1), 15)
+    call words_of_shape(words, 15)
+    call words_of_shape(words(:)(2:4), 9)
+    allocate (character(len=rank + 6) :: deferred(2))
+    deferred = 'xyz'
+    call MPI_Bcast(deferred, 12, MPI_CHARACTER, 0, MPI_COMM_WORLD)
+    deferred = [character(len=9) :: 'x', 'yz']
+    call words_of_shape(deferred, 18)
     call MPI_Bcast(truths, 4, MPI_LOGICAL, 0, MPI_COMM_WORLD)
     call MPI_Type_vector(5, 1, 2, MPI_INTEGER, every_other)
     call MPI_Type_commit(every_other)
@@ -155,6 +198,8 @@ program wrong_arrays
   case ('span_more'); call span_more()
   case ('shorter_kind'); call shorter_kind()
   case ('integer_kind'); call integer_kind()
+  case ('words_more'); call words_more()
+  case ('words_of_any_length'); call words_of_any_length(7)
   case ('blocks_beyond'); call blocks_beyond()
   case ('blocks_more'); call blocks_more()
   case default; call right()

@@ -23,6 +23,8 @@ expect post_more "MPI_Irecv: $more"
 expect span_more "MPI_Bcast: $more" 'it has 40 bytes, and 1 of a derived datatype without a name take 44'
 expect shorter_kind 'the elements of the array have 8 bytes, and those of MPI_REAL have 4'
 expect integer_kind 'MPI_Bcast: the elements of the array have 8 bytes, and those of MPI_INTEGER have 4'
+expect words_more "MPI_Send: $more" 'it has 15 bytes, and 16 of MPI_CHARACTER take 16'
+expect words_of_any_length "MPI_Bcast: $more" 'it has 28 bytes, and 29 of MPI_CHARACTER take 29'
 blocks='the array has fewer elements than counts and displacements say'
 expect blocks_beyond "MPI_Gatherv: $blocks" 'it has 16 bytes, and a block ends at 20' 'in arrays::blocks_beyond()'
 expect blocks_more "MPI_Iallgather: $blocks" 'it has 20 bytes, and a block ends at 24'
