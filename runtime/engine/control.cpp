@@ -71,6 +71,7 @@ void Engine::send_control(int to, Header header, std::string bytes, bool may_be_
     if (error) say(Level::debug, "a control message is lost: {}", error.message());
     auto* sent = static_cast<ControlMessage*>(outgoing.owner);
     sent->engine->remove_pending();
+    ++sent->engine->control_messages_;
     delete sent;
   };
   add_pending();

@@ -369,6 +369,7 @@ bool Engine::observed(const Arrival& arrival) {
     return true;
   }
   ++peer(arrival.header.process).heard;
+  ++control_messages_;
   if (arrival.header.context == kNewsContext) {
     if (news_) news_(arrival.header);
     return true;

@@ -245,6 +245,8 @@ class Engine final : private transport::Receiver {
   const life::UnderWay* under_way() const TUTTI_ENGINE_OWNED { return under_way_; }
   // Changes with every event that may let a blocked thread go on, and when threads begin to sleep.
   uint64_t events() const TUTTI_ENGINE_OWNED { return events_; }
+  // Grows with every control message that has come, and that has gone.
+  uint64_t control_messages() const TUTTI_ENGINE_OWNED { return control_messages_; }
   bool moving() const TUTTI_ENGINE_OWNED { return fetching_ > 0; }  // bytes are on their way into my memory
   // visit(process, sent, received), by process: messages so far, without control messages, and without those
   // with whom only these were exchanged.
@@ -376,6 +378,7 @@ class Engine final : private transport::Receiver {
   int64_t copied_ TUTTI_OWNERS = 0;  // bytes of messages that were over when they were sent
   life::UnderWay* under_way_ TUTTI_OWNERS = nullptr;
   uint64_t events_ TUTTI_OWNERS = 0;
+  uint64_t control_messages_ TUTTI_OWNERS = 0;
   int fetching_ TUTTI_OWNERS = 0;
 
   Waiter waiter_;

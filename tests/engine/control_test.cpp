@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Control messages where there is no connection for them: they may be lost, what is sent behind them may not.
+#include <algorithm>
+#include <atomic>
 #include <deque>
+#include <thread>
+#include <utility>
 
 #include "cluster.hpp"
 #include "engine/observer.hpp"
@@ -13,7 +17,7 @@ using transport::Header;
 using transport::Transport;
 
 // In front of another transport: says whether there is a way.
-class Gate final : public Transport {
+class Gate : public Transport {
  public:
   explicit Gate(Transport& inner) : inner_(inner) {}
   Way way = Way::open;
@@ -32,6 +36,29 @@ class Gate final : public Transport {
 
  private:
   Transport& inner_;
+};
+
+// Counts the passes from one sleep of its process to the next.
+class Bed final : public Gate {
+ public:
+  using Gate::Gate;
+  std::atomic<int> longest{0}, sleeps{0};
+
+  bool progress() override {
+    ++passes_;
+    return Gate::progress();
+  }
+  bool arm(bool by_flags) override {
+    const bool may_sleep = Gate::arm(by_flags);
+    if (may_sleep) {
+      longest = std::max(longest.load(), std::exchange(passes_, 0));
+      ++sleeps;
+    }
+    return may_sleep;
+  }
+
+ private:
+  int passes_ = 0;
 };
 
 class Heard final : public Observer {
@@ -123,6 +150,59 @@ TEST(Control, WaitsUntilThereMayBeAWay) {
   pair.exchange();
   EXPECT_EQ(pair.heard.tags, (std::vector{1}));
   EXPECT_EQ(pair.first.pending(), 0);
+}
+
+// Who sleeps in a call answers a question, and sleeps again. What concerns an operation wakes it for longer, for more may
+// follow.
+TEST(Control, KeepsNobodyAwake) {
+  constexpr int kPolls = 20'000;
+  struct Answers final : Observer {
+    explicit Answers(Bed& asleep_in) : bed(asleep_in) {}
+    void arrived(const Header&) override {}
+    void told(const Header&, const std::byte*) override { sleeps_then = bed.sleeps.load(); }
+    void waits(life::Blocked&, std::chrono::nanoseconds) override {}
+    Bed& bed;
+    std::atomic<int> sleeps_then{-1};
+  };
+  transport::LoopbackFabric fabric{2, 7};
+  Bed bed{fabric.at(1)};
+  Answers answers{bed};
+  Engine first{fabric.at(0), 0};
+  Engine second{bed, 1, {.polls = kPolls, .yields = 100, .spreads = false, .adapts = false}};
+  int out = 5, soon = 0, last = 0;
+  Received receive_soon(bytes_of(&soon, sizeof soon), 0, 1), receive_last(bytes_of(&last, sizeof last), 0, 2);
+  std::thread waiting([&] {
+    const Engine::Guard own(second);
+    second.set_observer(&answers);
+    second.recv(receive_soon);
+    second.recv(receive_last);
+    second.wait_until([&] { return receive_last.state.done; });
+    second.set_observer(nullptr);
+  });
+  const auto until = [](const auto& seen) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!seen() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return seen();
+  };
+  const auto send = [&](int tag) {
+    Sent op(bytes_of(&out, sizeof out), 1, 0, tag);
+    const Engine::Guard own(first);
+    first.send(op);
+    first.wait_until([&] { return op.state.done; });
+  };
+  EXPECT_TRUE(until([&] { return bed.sleeps > 0; }));
+  bed.longest = 0;
+  {
+    const Engine::Guard own(first);
+    first.send_control(1, {}, "word");
+  }
+  EXPECT_TRUE(until([&] { return answers.sleeps_then >= 0 && bed.sleeps > answers.sleeps_then; }));
+  EXPECT_GT(bed.longest, 0);
+  EXPECT_LT(bed.longest, kPolls / 10);
+  send(1);
+  EXPECT_TRUE(until([&] { return bed.longest >= kPolls; }));
+  send(2);
+  waiting.join();
 }
 
 TEST(Control, DoesNotCountAsTraffic) {

@@ -38,6 +38,8 @@ constexpr std::chrono::milliseconds kSlice{2};
 constexpr std::chrono::milliseconds kShortestMemory{10}, kLongestMemory{1000};
 constexpr int kMemoryOfLoss = 4;
 constexpr int kPollsOfSharers = 200;
+// After a message that concerns no operation: enough to answer a question.
+constexpr int kPollsForOthers = 200;
 constexpr int kPollsPerLook = 256;  // some ten microseconds
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
@@ -87,6 +89,15 @@ void Waiter::Wait::set_limits() {
   before_sleep_ = is_short_ ? polls_ : polls_ + waiting.yields;
   longest_ = polls_ < Waiting::kForEver ? before_sleep_ + 1 : polls_;
   eager_ = std::min(polls_, kEagerPolls);
+}
+
+// Something has come to one that has slept. Mostly it polls anew, for the rest of it comes soon. Observers' words, such as the
+// questions for whom others wait, which come for as long as it waits, let it sleep again unless an operation has gone on.
+int Waiter::Wait::idle_after_sleep() {
+  const Engine& engine = waiter_.engine_;
+  const bool by_control = std::exchange(control_messages_, engine.control_messages()) != engine.control_messages();
+  const bool by_operations = std::exchange(events_, engine.events()) != engine.events();
+  return by_operations || !by_control ? 0 : std::min(idle_, std::max(before_sleep_ - kPollsForOthers, 0));
 }
 
 void Waiter::Wait::sleep_early() {
@@ -176,7 +187,8 @@ void Waiter::Wait::sleep(bool listens) {
   Waiter& waiter = waiter_;
   told_ = false;
   listens_ = listens;
-  has_slept_ = true;
+  if (!std::exchange(has_slept_, true))
+    events_ = waiter.engine_.events(), control_messages_ = waiter.engine_.control_messages();
   if (waiter.bells_.empty()) {
     bell_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   } else {

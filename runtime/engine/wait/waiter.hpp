@@ -137,7 +137,7 @@ class Waiter {
         idle_ = std::min(idle_ + 1, longest_);
         waiter_.stay_awake();
       } else {
-        idle_ = 0;
+        idle_ = has_slept_ ? idle_after_sleep() : 0;
         if (last_look_ != Time{}) [[unlikely]]
           end_looks();
         if (waiter_.shares_ || is_short_) [[unlikely]]
@@ -153,6 +153,7 @@ class Waiter {
     using Time = std::chrono::steady_clock::time_point;
     static constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
     void set_limits() TUTTI_ENGINE_OWNED;
+    int idle_after_sleep() TUTTI_ENGINE_OWNED;
     void sleep_early() TUTTI_ENGINE_OWNED;
     void end_looks() TUTTI_ENGINE_OWNED;
     void rest() TUTTI_ENGINE_OWNED;
@@ -171,6 +172,7 @@ class Waiter {
     bool is_short_;  // the limits are those of ranks that share a core
     int idle_ = 0, spins_ = 0, turns_ = 0;
     Time asleep_since_{}, last_look_{};
+    uint64_t events_ = 0, control_messages_ = 0;  // of the engine, when something had come since it has slept
     // Of one that sleeps, until its bell rings, or, if it listens, something comes. Others ask
     // whether it can go on; when it wakes it asks itself, because by then it may have become false
     // again.

@@ -85,9 +85,8 @@ void with_all_pending(check::Board& board, int rank, int size) {
 }
 
 enum class Uses { nothing, its_core };
-// Who stands still is asked for whom it waits (contract.ask_after) and whether it waits in vain (contract.standstill), ever
-// more rarely, and polls for a while when such a question has come: a second without one is found among so many.
-constexpr int kSecondsOfWaiting = 15;
+// A machine that is busy lets nobody measure: one of so many seconds has to be quiet.
+constexpr int kSecondsOfWaiting = 5;
 
 // All but rank 0 wait for it, and use less than a hundredth of a second's time, or more than half of it, in one of some
 // seconds; it comes when they have measured that. The first second they may poll, or the machine be too busy to let them.
