@@ -205,6 +205,15 @@ TEST(Control, KeepsNobodyAwake) {
   waiting.join();
 }
 
+// Where each yield hands a slice to others, as on a machine that computes as well, thousands of them would take seconds.
+TEST(Control, SleepsAfterYieldsThatTakeLong) {
+  transport::LoopbackFabric fabric{1, 7};
+  Bed bed{fabric.at(0)};
+  Engine engine{bed, 0, {.polls = 1, .yields = Waiting::kForEver - 1, .spreads = false, .adapts = false}};
+  const Engine::Guard own(engine);
+  engine.wait_until([&] { return bed.sleeps > 0; });
+}
+
 TEST(Control, DoesNotCountAsTraffic) {
   Pair pair;
   for (int tag = 0; tag < 4; ++tag) pair.control(tag);

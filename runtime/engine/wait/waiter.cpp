@@ -28,6 +28,9 @@ constexpr int kTurnsBeside = 200;
 constexpr unsigned kYieldsPerLook = 64;
 // Between two yields others may copy for long.
 constexpr std::chrono::milliseconds kLongestWithoutLook{1};
+// Yields take a millisecond in all, and seconds where each hands a slice to somebody else. Who sleeps is told of, and
+// looks for deadlocks.
+constexpr std::chrono::milliseconds kLongestYields{100};
 // Who loses its core for so long shares it with somebody who waits for nobody's yield: a busy rank
 // of another container or node, or another program. Of these Linux lets none run while one polls,
 // or yields within its own session, before the slice is over; who sleeps and is woken comes sooner.
@@ -96,6 +99,7 @@ void Waiter::Wait::set_limits() {
 int Waiter::Wait::idle_after_sleep() {
   const Engine& engine = waiter_.engine_;
   const bool by_control = std::exchange(control_messages_, engine.control_messages()) != engine.control_messages();
+  yields_since_ = {};
   const bool by_operations = std::exchange(events_, engine.events()) != engine.events();
   return by_operations || !by_control ? 0 : std::min(idle_, std::max(before_sleep_ - kPollsForOthers, 0));
 }
@@ -155,12 +159,14 @@ void Waiter::Wait::let_others_in() {
 void Waiter::Wait::yield() {
   last_look_ = {};
   Time before = std::chrono::steady_clock::now();
+  if (idle_ == polls_ + 1 || yields_since_ == Time{}) yields_since_ = before;
   waiter_.yield_core();
   if (waiter_.waiting_.spreads && before >= waiter_.spreads_from_) {
     waiter_.spreads_from_ = before + kLongestWithoutLook;
     waiter_.engine_.transport().spread();
   }
-  if (waiter_.has_lost_core(before)) sleep_early();
+  const bool for_long = before - yields_since_ > kLongestYields;
+  if (waiter_.has_lost_core(before) || for_long) sleep_early();
 }
 
 void Waiter::Wait::sleep_until_something() {

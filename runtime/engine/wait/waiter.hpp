@@ -171,7 +171,7 @@ class Waiter {
     int polls_, before_sleep_, longest_, eager_;
     bool is_short_;  // the limits are those of ranks that share a core
     int idle_ = 0, spins_ = 0, turns_ = 0;
-    Time asleep_since_{}, last_look_{};
+    Time asleep_since_{}, last_look_{}, yields_since_{};
     uint64_t events_ = 0, control_messages_ = 0;  // of the engine, when something had come since it has slept
     // Of one that sleeps, until its bell rings, or, if it listens, something comes. Others ask
     // whether it can go on; when it wakes it asks itself, because by then it may have become false
