@@ -20,7 +20,7 @@ and variables do lasts, and $? is that of the command before.
     ```text, ```c …   without a name: only shown. It may hold no line that begins with '$ '.
 
 An output with lines that begin with ^\ or ^C is that of a command at which somebody presses Ctrl-\ or Ctrl-C: the test sends
-SIGQUIT or SIGINT after a second, and the next one a second later.
+SIGQUIT or SIGINT after a second, and the next one a second later; where something else is printed, again after more of them.
 
 In an output that a page shows, `…` within a line stands for any text, and alone in a line for any number of lines, also none.
 Alike on the page and in what is printed count: times such as 8.9 s, names of jobs (twelve hexadecimal digits), numbers of
@@ -471,16 +471,20 @@ class Page:
         elif keys:
             text += " &"
             for key in keys:
-                text += f" sleep 1; kill -{key} $!;"
+                text += f" sleep $__patience; kill -{key} $!;"
             text += " wait $!"
             expected = [line[2:] if line[:2] in ("^\\", "^C") else line for line in expected]
         if block.has("own job"):
             text = text.replace("tutti why", "tutti why $(__job)")
-        printed, code = self.shell.run(text, seconds)
+        patience = 1
+        printed, code = self.shell.run(f"__patience={patience}; {text}" if keys else text, seconds)
         while code is not None and time.monotonic() < limit:
             if same(expected, self.on_the_page(printed), block):
                 break
-            if block.has("soon") or keys:
+            if keys:  # on a machine that is busy a second is not much
+                patience += 1
+                printed, code = self.shell.run(f"__patience={patience}; {text}", seconds)
+            elif block.has("soon"):
                 time.sleep(0.2)
                 printed, code = self.shell.run(text, seconds)
             elif block.has("later") or is_behind:
