@@ -52,7 +52,9 @@ void CollectiveRequest::over() {
   if (abandoned_) {
     failed_ = ledger->error();
   } else if (new_ && new_->then) {
-    failed_ = new_->then();
+    // What has not come is no answer: of one who has failed it is told that it has failed.
+    Error unheard = new_->then();
+    if (execution_->mpi_class == MPI_SUCCESS) failed_ = std::move(unheard);
   }
   if (new_ && new_->over) return end_step();
   const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;

@@ -377,8 +377,11 @@ void Survivor::tell_revocations() {
 void Survivor::take_revocation(uint64_t context, int by) {
   begin_to_judge();
   bool is_news = false;
+  std::vector<uint64_t> of_sends = {context, context | kOfGreetings};
   {
     const Lock lock(mutex_);
+    for (const auto& [other, of] : others_)
+      if (of == context) of_sends.push_back(other);
     is_news = by == my_process() ? revocations_.revoke(context) : revocations_.hear(context, by);
     const auto at = members_.find(context);
     is_news = is_news && at != members_.end();
@@ -398,7 +401,7 @@ void Survivor::take_revocation(uint64_t context, int by) {
   if (!is_news) return;
   engine::Engine& engine = *process_.engine;
   judge_posted();
-  engine.withdraw_sends(context, MPIX_ERR_REVOKED);
+  for (const uint64_t each : of_sends) engine.withdraw_sends(each, MPIX_ERR_REVOKED);
   exec::Execution::abandon_those(engine, is_its, MPIX_ERR_REVOKED);
   engine.note_event();
 }

@@ -4,6 +4,7 @@
 // shrinks between two groups and behind requests give, and what a shrunk communicator has of the one that it is made of. One
 // argument names the situation. Run with mpirun --on-failure=continue, on 4 ranks or more.
 #include <string_view>
+#include <vector>
 
 #include "check.hpp"
 #include "dying.hpp"
@@ -126,7 +127,10 @@ void makers(MPI_Comm comm) {
   MPI_Group all;
   MPI_Comm made = MPI_COMM_NULL;
   OK(MPI_Comm_group(comm, &all));
+  MPI_Request duplication = MPI_REQUEST_NULL;
+  if (rank != 0) OK(MPI_Comm_idup(comm, &made, &duplication));
   dying::fails(comm, 0);
+  FAILS(MPI_Wait(&duplication, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
   FAILS(MPI_Comm_create_group(comm, all, 1, &made), MPIX_ERR_PROC_FAILED);
   CHECK_EQ(failed_of(comm), 1);
   FAILS(MPI_Comm_create_from_group(all, "again", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPIX_ERR_PROC_FAILED);
@@ -201,6 +205,40 @@ void requests(MPI_Comm comm) {
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made[1]));
   CHECK_EQ(sum, size - 1);
   for (MPI_Comm* each : {&made[1], &made[0]}) OK(MPI_Comm_free(each));
+}
+
+// What is revoked ends partitioned sends, too, which nobody receives: in the first round and in later ones, short and long.
+void partitions(MPI_Comm comm) {
+  constexpr int kPartitions = 4;
+  for (const int count : {1, 100'000})
+    for (int rounds : {1, 2}) {
+      MPI_Comm one = MPI_COMM_NULL;
+      OK(MPI_Comm_dup(comm, &one));
+      std::vector<int> data(static_cast<size_t>(kPartitions) * static_cast<size_t>(count), rank);
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (rank == 0) OK(MPI_Precv_init(data.data(), kPartitions, count, MPI_INT, 1, 1, one, MPI_INFO_NULL, &request));
+      if (rank == 1) OK(MPI_Psend_init(data.data(), kPartitions, count, MPI_INT, 0, 1, one, MPI_INFO_NULL, &request));
+      for (int round = 1; round <= rounds; ++round) {
+        const bool last = round == rounds;
+        if (rank == 0 && !last) {
+          OK(MPI_Start(&request));
+          OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        if (rank == 1) {
+          OK(MPI_Start(&request));
+          OK(MPI_Pready_range(0, kPartitions - 1, request));
+        }
+        if (rank == 1 && !last) OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      }
+      OK(MPI_Barrier(comm));
+      if (rank == 0) OK(MPIX_Comm_revoke(one));
+      if (rank == 1) {
+        const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS || count > 1) CHECK_EQ(class_of(code), int{MPIX_ERR_REVOKED});
+      }
+      if (request != MPI_REQUEST_NULL) OK(MPI_Request_free(&request));
+      OK(MPI_Comm_free(&one));
+    }
 }
 
 int handled = 0;
@@ -294,6 +332,7 @@ int main(int argc, char** argv) {
   if (what == "groups") groups(comm);
   if (what == "makers") makers(comm);
   if (what == "requests") requests(comm);
+  if (what == "partitions") partitions(comm);
   if (what == "again") {
     again(comm);
     comm = MPI_COMM_NULL;
