@@ -94,6 +94,12 @@ void await_news_of(engine::Engine& engine, const ProcessList& processes) TUTTI_E
   engine.wait_until([&] { return std::ranges::any_of(processes, [&](int each) { return known.has_failed(each); }); });
 }
 
+// Whether this rank knows that one of them has failed, whose communicator nobody could use.
+bool has_lost(const ProcessList& processes) {
+  const members::Processes& known = *process().processes;
+  return known.changes() > 0 && std::ranges::any_of(processes, [&](int each) { return known.has_failed(each); });
+}
+
 // What a receive has ended with, or what it has been told.
 int error_of_word(engine::Engine& engine, const engine::Outcome& outcome, size_t expected,
                   const ProcessList& processes) TUTTI_ENGINE_OWNED {
@@ -132,9 +138,10 @@ Error tell_group(engine::Engine& engine, engine::Match match, const ProcessList&
                       });
     TUTTI_FAULT_POINT("context.heard");
     failed = error_of_word(engine, receive.outcome, bytes, processes);
-    if (failed == MPIX_ERR_PROC_FAILED) payload.count = 0;
     if (failed == MPIX_ERR_REVOKED) payload = {const_cast<char*>(&kRevoked), sizeof kRevoked, &Layout::bytes()};
   }
+  if (failed == MPI_SUCCESS && has_lost(processes)) failed = MPIX_ERR_PROC_FAILED;
+  if (failed == MPIX_ERR_PROC_FAILED) payload.count = 0;
   std::array<engine::SendOperation, 31> sends;
   size_t told = 0;
   match.source = sources[rank];

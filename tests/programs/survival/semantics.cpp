@@ -122,7 +122,8 @@ void anybody(MPI_Comm comm) {
   CHECK_EQ(status.MPI_SOURCE, in);
 }
 
-// Who hears of the failure by another one's word knows who it is, when the call returns.
+// Who hears of the failure by another one's word knows who it is, when the call returns; and who knows of it before gets no
+// communicator that has the failed one, also where the words that make it come from those who live.
 void makers(MPI_Comm comm) {
   MPI_Group all;
   MPI_Comm made = MPI_COMM_NULL;
@@ -135,6 +136,15 @@ void makers(MPI_Comm comm) {
   CHECK_EQ(failed_of(comm), 1);
   FAILS(MPI_Comm_create_from_group(all, "again", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPIX_ERR_PROC_FAILED);
   OK(MPI_Group_free(&all));
+  MPI_Comm rest = MPI_COMM_NULL;
+  OK(MPIX_Comm_shrink(comm, &rest));
+  OK(MPI_Comm_group(rest, &all));
+  dying::fails(rest, size - 2);
+  await_failures(rest, 1);
+  FAILS(MPI_Comm_create_group(rest, all, 1, &made), MPIX_ERR_PROC_FAILED);
+  FAILS(MPI_Comm_create_from_group(all, "again", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPIX_ERR_PROC_FAILED);
+  OK(MPI_Group_free(&all));
+  OK(MPI_Comm_free(&rest));
 }
 
 // Between two groups, of which the second one loses its last rank.
