@@ -124,7 +124,7 @@ class AddedCodes {
   int add(int error_class) {  // MPI_SUCCESS: a class of its own
     const Lock lock(mutex_);
     const int code = ++last_;
-    added_[code] = {error_class == MPI_SUCCESS ? code : error_class, ""};
+    added_[code] = {error_class == MPI_SUCCESS ? code : error_class};
     return code;
   }
   Error describe(int code, std::string text) {
@@ -135,7 +135,7 @@ class AddedCodes {
     const auto at = added_.find(code);
     if (at == added_.end() || (at->second.error_class == code) != is_class)
       return failure(MPI_ERR_ARG, "{} is no error {} that this program added", code, is_class ? "class" : "code");
-    if (!at->second.text.empty()) return failure(MPI_ERR_OTHER, "{} still has a string: remove that first", code);
+    if (at->second.text) return failure(MPI_ERR_OTHER, "{} still has a string: remove that first", code);
     const bool in_use = is_class && std::any_of(added_.begin(), added_.end(), [&](auto& other) {
                           return other.first != code && other.second.error_class == code;
                         });
@@ -145,15 +145,16 @@ class AddedCodes {
     return {};
   }
   Error undescribe(int code) {
-    return change(code, " with a string", [](auto at) { at->second.text.clear(); });
+    return change(code, " with a string", [](auto at) { at->second.text.reset(); });
   }
-  bool known(int code) {
+  bool is_class(int code) {
     const Lock lock(mutex_);
-    return added_.count(code) != 0;
+    const auto at = added_.find(code);
+    return at != added_.end() && at->second.error_class == code;
   }
   struct Added {
     int error_class;
-    std::string text;
+    std::optional<std::string> text = std::nullopt;  // an empty string is one, too, once it has been added
   };
   std::optional<Added> find(int code) {
     const Lock lock(mutex_);
@@ -167,7 +168,7 @@ class AddedCodes {
   Error change(int code, const char* with, Act act) {
     const Lock lock(mutex_);
     const auto at = added_.find(code);
-    if (at == added_.end() || (*with && at->second.text.empty()))
+    if (at == added_.end() || (*with && !at->second.text))
       return failure(MPI_ERR_ARG, "{} is no error code{} that this program added", code, with);
     act(at);
     return {};
@@ -421,7 +422,7 @@ Error error_string(int errorcode, char* string, int* resultlen) {
   looks_at_error();
   std::string text = class_string(errorcode);
   if (const auto mine = added().find(errorcode)) {
-    text = mine->text;
+    text = mine->text.value_or("");
   } else if (text.empty()) {
     return failure(MPI_ERR_ARG, "{} is no error code", errorcode);
   } else if (errorcode != MPI_SUCCESS && last_error().code == errorcode && !last_error().text.empty()) {
@@ -439,7 +440,7 @@ Error add_error_class(int* errorclass) {
 }
 
 Error add_error_code(int errorclass, int* errorcode) {
-  if (!is_standard(errorclass) && !added().known(errorclass))
+  if (!is_standard(errorclass) && !added().is_class(errorclass))
     return failure(MPI_ERR_ARG, "{} is no error class", errorclass);
   *errorcode = added().add(errorclass);
   return {};

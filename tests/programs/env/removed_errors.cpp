@@ -13,6 +13,12 @@ int main(int argc, char** argv) {
   CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);   // it still has a string
   OK(MPI_Remove_error_string(code));
   CHECK(check::error_text(code).empty());
+  FAILS(MPI_Remove_error_string(code), MPI_ERR_ARG);
+  OK(MPI_Add_error_string(code, ""));  // an empty string is a string
+  CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);
+  OK(MPI_Remove_error_string(code));
+  int of_a_code = -1;
+  FAILS(MPI_Add_error_code(code, &of_a_code), MPI_ERR_ARG);  // a code is no class
   OK(MPI_Remove_error_code(code));
   OK(MPI_Remove_error_class(kind));
   FAILS(MPI_Remove_error_string(MPI_ERR_ARG), MPI_ERR_ARG);
