@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: probe.sh FC CC…   finds out how a Fortran compiler has to hand over the buffers of mpi_f08 (descriptor.h), and
-# prints it: "c" or "own", and the flags that the library is compiled with. Works in the current folder, into files that
-# begin with probe_. FC is one word of the command line, CC may be several. Fails with a sentence where neither is right.
+# whether it has reals of kind 10, and prints it: "c" or "own", and the flags that the library is compiled with. Works in
+# the current folder, into files that begin with probe_. FC is one word of the command line, CC may be several. Fails with
+# a sentence where neither is right.
 sources=$(dirname -- "$(readlink -f -- "$0")")
 fc=$1
 shift
@@ -255,6 +256,12 @@ end program
 END
 }
 
+# Whether a precision of 18 digits is that of kind 10, the numbers of C's long double on x86. Compilers for one processor
+# differ: for others it is a number of 16 bytes by IEEE.
+printf '%s\n' 'program probe' '  if (selected_real_kind(18) /= 10) stop 1' 'end program' >probe_reals.f90
+reals=
+{ $fc probe_reals.f90 -o probe_reals && ./probe_reals; } >probe_log 2>&1 || reals=-DTUTTI_FORTRAN_NO_REAL10
+
 # The exit code of a program that calls what $looks says; 99: it is not compiled.
 looks=probe_look.c
 tried() {
@@ -276,7 +283,7 @@ case $? in
     tried "$by_c" '' polymorphic "$@" || told=-DTUTTI_FORTRAN_OTHERS_ARE_WRONG
     looks=probe_characters.c
     tried "$by_c" "$characters" lengths "$@" && told="$told $characters"
-    echo c $told
+    echo c $told $reals
     exit
     ;;
 esac
@@ -291,4 +298,4 @@ tried '' "$own -DTUTTI_FORTRAN_EVERY_SPAN" intrinsics "$@" || told="$told -DTUTT
 tried '' "$own" characters "$@" || told="$told -DTUTTI_FORTRAN_SPANS_ARE_SHORT"
 looks=probe_characters.c
 tried '' "$own $told $characters" lengths "$@" && told="$told $characters"
-echo own $own $told
+echo own $own $told $reals

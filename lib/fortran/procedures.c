@@ -26,6 +26,11 @@ static void tell_of_fortran(void) {
   static const char* const sizes[][2] = {
       {"mpi_logical_size", "4"}, {"mpi_integer_size", "4"}, {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) PMPI_Info_set(info, sizes[i][0], sizes[i][1]);
+#ifdef TUTTI_FORTRAN_NO_REAL10 /* probe.sh has found out */
+  PMPI_Info_set(info, "tutti_real10_supported", "false");
+#else
+  PMPI_Info_set(info, "tutti_real10_supported", "true");
+#endif
   PMPI_Abi_set_fortran_info(info);
   PMPI_Info_free(&info);
 }

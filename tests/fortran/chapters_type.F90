@@ -158,6 +158,10 @@ contains
   subroutine of_a_precision()
     HANDLE(MPI_Datatype) :: t, again
     integer, parameter :: long = selected_real_kind(15, 300), short = selected_int_kind(4)
+    ! Kind 10 or 16; not every compiler has one of them.
+    integer, parameter :: digits = merge(18, 15, selected_real_kind(18) > 0), longest = selected_real_kind(digits)
+    real(kind=longest) :: a, sum_a
+    complex(kind=longest) :: b, sum_b
     real(kind=long) :: x, sum_x
     complex(kind=long) :: z, sum_z
     integer(kind=short) :: k, sum_k
@@ -187,6 +191,14 @@ contains
     call MPI_Type_create_f90_real(6, MPI_UNDEFINED, t, ierror)
     call MPI_Type_size(t, n, ierror)
     call check('any range', n == 4)
+    call MPI_Type_create_f90_real(digits, MPI_UNDEFINED, t, ierror)
+    a = rank + 0.5_longest
+    call MPI_Allreduce(a, sum_a, 1, t, MPI_SUM, MPI_COMM_WORLD, ierror)
+    call check('sum of long reals', sum_a == ranks * (ranks - 1) / 2 + ranks * 0.5_longest)
+    call MPI_Type_create_f90_complex(digits, MPI_UNDEFINED, t, ierror)
+    b = cmplx(rank, -rank, longest)
+    call MPI_Allreduce(b, sum_b, 1, t, MPI_SUM, MPI_COMM_WORLD, ierror)
+    call check('sum of long complex numbers', sum_b == cmplx(1, -1, longest) * (ranks * (ranks - 1) / 2))
     call MPI_Type_match_size(MPI_TYPECLASS_REAL, 8, t, ierror)
     call MPI_Type_size(t, n, ierror)
     call check('type_match_size', n == 8)

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cfloat>
 #include <complex>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "memory/element.hpp"
 #include "mpi/object/status.hpp"
@@ -503,14 +505,28 @@ TEST(Datatype, FortranTypesByPrecision) {
   EXPECT_EQ(one, same);
   EXPECT_EQ(of(one).layout->size(), 8);
   expect_contents(of(one), MPI_COMBINER_F90_REAL, {15, MPI_UNDEFINED}, {}, {}, {});
-  EXPECT_EQ(type_free(&one).mpi_class(), MPI_ERR_TYPE);
+  const Error freed = type_free(&one);
+  EXPECT_EQ(freed.mpi_class(), MPI_ERR_TYPE);
+  EXPECT_EQ(freed.message(), "a datatype of MPI_Type_create_f90_real is predefined and cannot be freed");
   ASSERT_FALSE(type_create_f90_complex(6, 200, &one));
   EXPECT_EQ(of(one).layout->size(), 16);
+#if LDBL_MANT_DIG == 64  // kind 10 of gfortran, whose numbers are not those of 16 bytes by IEEE
+  using Asked = std::pair<int, int>;
+  for (const auto& [p, r] : {Asked(16, MPI_UNDEFINED), Asked(18, 4931), Asked(MPI_UNDEFINED, 308)}) {
+    ASSERT_FALSE(type_create_f90_real(p, r, &one));
+    EXPECT_EQ(of(one).element, of(MPI_LONG_DOUBLE).element);
+    ASSERT_FALSE(type_create_f90_complex(p, r, &one));
+    EXPECT_EQ(of(one).element, of(MPI_C_LONG_DOUBLE_COMPLEX).element);
+  }
+#endif
+  ASSERT_FALSE(type_create_f90_real(19, 4931, &one));
+  EXPECT_EQ(of(one).element, of(MPI_REAL16).element);
   ASSERT_FALSE(type_create_f90_integer(10, &one));
   EXPECT_EQ(of(one).layout->size(), 8);
   expect_contents(of(one), MPI_COMBINER_F90_INTEGER, {10}, {}, {}, {});
   EXPECT_EQ(type_create_f90_integer(99, &one).mpi_class(), MPI_ERR_ARG);
   EXPECT_EQ(type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &one).mpi_class(), MPI_ERR_ARG);
+  EXPECT_EQ(type_create_f90_real(34, MPI_UNDEFINED, &one).message(), "no type has 34 decimal digits");
 }
 
 }  // namespace

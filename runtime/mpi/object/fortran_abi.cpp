@@ -24,11 +24,11 @@ Told& told() {
 constexpr std::string_view kSizes[] = {"mpi_logical_size", "mpi_integer_size", "mpi_real_size",
                                        "mpi_double_precision_size"};
 constexpr std::string_view kSupported[] = {
-    "mpi_logical1_supported",  "mpi_logical2_supported",  "mpi_logical4_supported",      "mpi_logical8_supported",
-    "mpi_logical16_supported", "mpi_integer1_supported",  "mpi_integer2_supported",      "mpi_integer4_supported",
-    "mpi_integer8_supported",  "mpi_integer16_supported", "mpi_real2_supported",         "mpi_real4_supported",
-    "mpi_real8_supported",     "mpi_real16_supported",    "mpi_complex4_supported",      "mpi_complex8_supported",
-    "mpi_complex16_supported", "mpi_complex32_supported", "mpi_double_complex_supported"};
+    "mpi_logical1_supported",  "mpi_logical2_supported",  "mpi_logical4_supported",       "mpi_logical8_supported",
+    "mpi_logical16_supported", "mpi_integer1_supported",  "mpi_integer2_supported",       "mpi_integer4_supported",
+    "mpi_integer8_supported",  "mpi_integer16_supported", "mpi_real2_supported",          "mpi_real4_supported",
+    "mpi_real8_supported",     "mpi_real16_supported",    "mpi_complex4_supported",       "mpi_complex8_supported",
+    "mpi_complex16_supported", "mpi_complex32_supported", "mpi_double_complex_supported", "tutti_real10_supported"};
 
 bool is_size(std::string_view value) {
   return value == "1" || value == "2" || value == "4" || value == "8" || value == "16";

@@ -20,7 +20,8 @@ struct FortranBooleans {
 };
 std::optional<FortranBooleans> fortran_booleans();
 
-// Of a key of MPI_Abi_set_fortran_info ("mpi_integer_size"): what it was set to, nullopt if nothing was.
+// Of a key of MPI_Abi_set_fortran_info ("mpi_integer_size"): what it was set to, nullopt if nothing was. Tutti's own key
+// tutti_real10_supported says whether the compiler has a REAL(10), which the standard has no name for.
 std::optional<std::string> fortran_abi(std::string_view key);
 
 }  // namespace tutti::mpi

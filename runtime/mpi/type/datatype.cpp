@@ -189,7 +189,16 @@ Datatype* first_predefined_type(uintptr_t handle) {
 }
 
 std::string description(const Datatype& type) {
-  return type.name.empty() ? std::string("a derived datatype without a name") : type.name;
+  if (!type.name.empty()) return type.name;
+  switch (type.combiner) {
+    case MPI_COMBINER_F90_REAL:
+      return "a datatype of MPI_Type_create_f90_real";
+    case MPI_COMBINER_F90_COMPLEX:
+      return "a datatype of MPI_Type_create_f90_complex";
+    case MPI_COMBINER_F90_INTEGER:
+      return "a datatype of MPI_Type_create_f90_integer";
+  }
+  return "a derived datatype without a name";
 }
 
 namespace {

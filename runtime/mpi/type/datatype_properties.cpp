@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes found by what they can hold: pairs of a value and an index (the standard, 6.9.4), types
 // of a class and size (19.1.9), Fortran's types by precision and range (19.1.9). The Fortran
-// compiler is taken to be one with IEEE reals of 4, 8 and 16 bytes and integers of up to 16.
+// compiler is taken to be one with IEEE reals of 4, 8 and 16 bytes and integers of up to 16, and with C's long double
+// as kind 10 where that has the form of the x87, unless it has said that it is not.
+#include <cfloat>
 #include <map>
 #include <tuple>
 
 #include "base/mutex.hpp"
+#include "mpi/object/fortran_abi.hpp"
 #include "mpi/type/api_datatype.hpp"
 
 namespace tutti::mpi {
@@ -82,23 +85,39 @@ MPI_Datatype parametrized(int combiner, MPI_Datatype model, std::vector<int> arg
 }
 
 struct Precision {
-  int digits, range;
+  int kind, digits, range;
   MPI_Datatype real, complex;
 };
-const Precision kReals[] = {
-    {6, 37, MPI_REAL4, MPI_COMPLEX8}, {15, 307, MPI_REAL8, MPI_COMPLEX16}, {33, 4931, MPI_REAL16, MPI_COMPLEX32}};
+const Precision kReals[] = {{4, 6, 37, MPI_REAL4, MPI_COMPLEX8},
+                            {8, 15, 307, MPI_REAL8, MPI_COMPLEX16},
+                            {10, 18, 4931, MPI_LONG_DOUBLE, MPI_C_LONG_DOUBLE_COMPLEX},
+                            {16, 33, 4931, MPI_REAL16, MPI_COMPLEX32}};
+
+// gfortran and flang have kind 10 on x86, ifx has not: selected_real_kind(18) is 10 for those and 16 for this, in
+// variables of the same length. In a program without Fortran it is as gfortran has it.
+bool has_kind_10() {
+  return LDBL_MANT_DIG == 64 && fortran_abi("tutti_real10_supported").value_or("true") == "true";
+}
 
 // MPI_UNDEFINED leaves one of both open.
 const Precision* find_precision(int p, int r) {
   for (const Precision& real : kReals)
-    if ((p == MPI_UNDEFINED || p <= real.digits) && (r == MPI_UNDEFINED || r <= real.range)) return &real;
+    if ((p == MPI_UNDEFINED || p <= real.digits) && (r == MPI_UNDEFINED || r <= real.range) &&
+        (real.kind != 10 || has_kind_10()))
+      return &real;
   return nullptr;
+}
+
+Error no_such_real(int p, int r) {
+  if (r == MPI_UNDEFINED) return failure(MPI_ERR_ARG, "no type has {} decimal digits", p);
+  if (p == MPI_UNDEFINED) return failure(MPI_ERR_ARG, "no type has a decimal exponent range of {}", r);
+  return failure(MPI_ERR_ARG, "no type has {} decimal digits and a decimal exponent range of {}", p, r);
 }
 
 Error floating(int combiner, int p, int r, MPI_Datatype Precision::* type, MPI_Datatype* newtype) {
   if (p == MPI_UNDEFINED && r == MPI_UNDEFINED) return failure(MPI_ERR_ARG, "both p and r are MPI_UNDEFINED");
   const Precision* found = find_precision(p, r);
-  if (!found) return failure(MPI_ERR_ARG, "no type has {} decimal digits and a decimal exponent range of {}", p, r);
+  if (!found) return no_such_real(p, r);
   *newtype = parametrized(combiner, found->*type, {p, r});
   return {};
 }
