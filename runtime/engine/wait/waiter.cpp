@@ -99,8 +99,8 @@ void Waiter::Wait::set_limits() {
 int Waiter::Wait::idle_after_sleep() {
   const Engine& engine = waiter_.engine_;
   const bool by_control = std::exchange(control_messages_, engine.control_messages()) != engine.control_messages();
-  yields_since_ = {};
   const bool by_operations = std::exchange(events_, engine.events()) != engine.events();
+  yields_since_ = {};  // it may go on in the middle of its yields
   return by_operations || !by_control ? 0 : std::min(idle_, std::max(before_sleep_ - kPollsForOthers, 0));
 }
 

@@ -87,17 +87,16 @@ namespace {
 // revocation.
 constexpr char kRevoked = 'r';
 
-// One of them has failed, as another one has found: from here on this rank knows, too, which one, and a program that asks for
-// that is told. The news come to everybody.
-void await_news_of(engine::Engine& engine, const ProcessList& processes) TUTTI_ENGINE_OWNED {
-  const members::Processes& known = *process().processes;
-  engine.wait_until([&] { return std::ranges::any_of(processes, [&](int each) { return known.has_failed(each); }); });
-}
-
 // Whether this rank knows that one of them has failed, whose communicator nobody could use.
 bool has_lost(const ProcessList& processes) {
   const members::Processes& known = *process().processes;
   return known.changes() > 0 && std::ranges::any_of(processes, [&](int each) { return known.has_failed(each); });
+}
+
+// One of them has failed, as another one has found: from here on this rank knows, too, which one, and a program that asks for
+// that is told. The news come to everybody.
+void await_news_of(engine::Engine& engine, const ProcessList& processes) TUTTI_ENGINE_OWNED {
+  engine.wait_until([&] { return has_lost(processes); });
 }
 
 // What a receive has ended with, or what it has been told.
