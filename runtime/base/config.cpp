@@ -49,8 +49,9 @@ constexpr Setting kSettings[] = {
     {"launch.rank_variables", flag, "on", "",
      "Ranks find their number, and the job's size, also in variables as Open MPI and MPICH name them"},
     {"transport.shared_memory", flag, "on", "", "Messages on a node go through shared memory, not UCX"},
-    {"transport.cma", choice, "auto", "auto|off",
-     "Long messages on a node are read from the sender's memory where the kernel allows it"},
+    {"transport.cma", choice, "auto", "auto|on|off",
+     "Long messages on a node are read from the sender's memory where the kernel allows it; auto: and where that is "
+     "faster"},
     {"transport.ucx_tls", text, "", "", "UCX transports (its UCX_TLS); empty leaves the choice to UCX"},
     {"progress.thread", flag, "on", "", "Progress of started operations while the program computes"},
     {"progress.tick_min", duration, "200us", "1us..1min", "Shortest tick of the progress thread"},

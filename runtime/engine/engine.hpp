@@ -131,6 +131,9 @@ class Engine final : private transport::Receiver {
   // or sleep while this one sees to its work, or has one done so lately? Then the rest is for a later
   // pass.
   bool takes_turns() override TUTTI_ENGINE_OWNED { return waiter_.takes_turns(); }
+  Driver driver() override TUTTI_ENGINE_OWNED {
+    return waiter_.someone_waits() ? Driver::waits : helper_drives() ? Driver::helper : Driver::calls;
+  }
 
   // For a blocking call that can look by itself for what it waits for, before it waits as all do: true once
   // look(looks), which looks up to so many times, says that it has seen all of it. Makes a pass for everything else

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <random>
 #include <vector>
 
 #include "base/cpu.hpp"
@@ -37,6 +38,11 @@ bool copy_run(Call call, pid_t pid, uint64_t there, std::byte* here, int64_t len
 }
 
 }  // namespace
+
+std::unique_ptr<const uint64_t> value_to_know() {
+  std::random_device random;
+  return std::make_unique<const uint64_t>(static_cast<uint64_t>(random()) << 32 | random());
+}
 
 Reach PeerMemory::reach() {
   if (state_ == State::untried) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/layout.hpp"
 #include "memory/region.hpp"
@@ -18,6 +19,9 @@ struct KnownWord {
   int32_t pid;
   uint64_t address, value;
 };
+
+// A value for such a word: no other process's memory passes for the one in which it stands.
+std::unique_ptr<const uint64_t> value_to_know();
 
 // Used by one thread at a time.
 class PeerMemory {

@@ -19,8 +19,9 @@ class PeerCopies {
   // it could not, any more or there, and a part may have been copied.
   virtual bool read(int peer, uint64_t address, const Payload& into) TUTTI_ENGINE_OWNED = 0;
   virtual bool write(int peer, uint64_t address, const std::byte* from, int64_t bytes) TUTTI_ENGINE_OWNED = 0;
-  // It would have to be woken before it sees what comes. True now, perhaps not a moment later. For who can copy.
-  virtual bool is_asleep(int peer) TUTTI_ENGINE_OWNED = 0;
+  // A message to it takes longer than a copy of few bytes: it sleeps, and would have to be woken, or it is of another job.
+  // True now, perhaps not a moment later. For who can copy.
+  virtual bool hears_late(int peer) TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~PeerCopies() = default;

@@ -56,8 +56,8 @@ std::unique_ptr<SharedMemory> attach(const RouterOptions& options, const Wiring&
                                                                      .processes = options.neighbours,
                                                                      .process = options.process,
                                                                      .read_peers = options.read_peers,
+                                                                     .try_rings = options.try_rings,
                                                                      .both_copy = options.both_copy,
-                                                                     .slow_copy = options.slow_copy,
                                                                      .no_way = options.no_way,
                                                                      .survives = options.survives,
                                                                      .members = options.members});
@@ -118,7 +118,8 @@ Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_p
       ucx_options_(options.ucx),
       address_book_(wiring.address_of),
       members_(options.members),
-      shared_(shared.get()) {
+      shared_(shared.get()),
+      copies_(shared.get(), options.read_peers) {
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
   if (shared) list_.add(std::move(shared), true);
   if (ucx) ucx_ = add(std::move(ucx), true);
@@ -234,6 +235,7 @@ void Router::lose(int peer) {
   const bool is_own = !members_->is_foreign(peer);
   has_lost_ = true;
   list_.set(peer, kGone);
+  if (!is_own) copies_.forget(peer);
   if (other) return other->lose(peer);
   if (!is_own) return;
   if (shared_ && shared_->serves(peer)) shared_->lose(peer, MPIX_ERR_PROC_FAILED);

@@ -12,6 +12,7 @@
 
 #include "base/engine_owned.hpp"
 #include "base/result.hpp"
+#include "transport/node_copies.hpp"
 #include "transport/shm/shared_memory.hpp"
 #include "transport/transport.hpp"
 #include "transport/transport_list.hpp"
@@ -33,8 +34,8 @@ struct RouterOptions {
   members::Processes* members = nullptr;
   bool shared_memory = true;
   bool read_peers = true;                                     // SharedMemoryOptions::read_peers
+  bool try_rings = true;                                      // SharedMemoryOptions::try_rings
   bool both_copy = true;                                      // SharedMemoryOptions::both_copy
-  double slow_copy = Distance::kSlow;                         // SharedMemoryOptions::slow_copy
   bool survives = false;                                      // ranks of the own job may fail, and the others go on
   std::function<void(int process, const Error& why)> no_way;  // also over UCX
   bool one_place = false;  // the neighbours reach each other over the node's loopback device
@@ -121,12 +122,16 @@ class Router final : public Transport {
   // Messages to `peer`, which has been met (members::Processes::meet), go by that way, which is open. Again: it changes
   // nothing.
   void add_foreign(int peer, Away away);
+  // By what this process's memory is known to processes of other jobs on the node; and by what that of `peer`, which is one.
+  memory::KnownWord known_word() TUTTI_ENGINE_OWNED { return copies_.known_word(); }
+  void add_memory(int peer, const memory::KnownWord& word) TUTTI_ENGINE_OWNED { copies_.add(peer, word); }
   // Somebody has been reported to have failed. What is sent to him from here on fails at once, and what is under way does
   // now: not if he is a rank of the own job and that ends then. direct() may have changed then.
   void take_changes() TUTTI_ENGINE_OWNED;
 
-  // Of the ranks of the own job on this node; nullptr: there is no shared memory, in which they say whether it can be done.
-  PeerCopies* peer_copies() const { return shared_; }
+  // Of the ranks of the own job on this node, if there is shared memory, in which they say whether it can be done, and of those
+  // of other jobs that have been met.
+  NodeCopies& copies() { return copies_; }
 
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
@@ -161,6 +166,7 @@ class Router final : public Transport {
   members::Processes* const members_;
   size_t changes_taken_ = 0;        // of those in members_
   SharedMemory* shared_ = nullptr;  // nullptr: not used
+  NodeCopies copies_;
   // All that is open of UCX: one for the own job, unless it shares memory on one node, and those to other jobs. What
   // listens on the loopback device alone cannot be given more: where processes of other nodes come to be known,
   // another one is opened.

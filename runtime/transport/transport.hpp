@@ -76,6 +76,10 @@ class Receiver {
   // Another thread waits for its turn, or has done so lately: what takes long is to go on in the next
   // progress().
   virtual bool takes_turns() TUTTI_ENGINE_OWNED { return false; }
+  // For whom it goes on at the moment: a thread of the program waits in a call, and will make passes until what it waits
+  // for is here; or one is in a call that does not wait; or the progress thread sees to it.
+  enum class Driver : uint8_t { waits, calls, helper };
+  virtual Driver driver() TUTTI_ENGINE_OWNED { return Driver::waits; }
 
  protected:
   ~Receiver() = default;

@@ -61,6 +61,7 @@ class TransportList::Marking final : public Receiver {
   }
   void unsent(int more) override TUTTI_ENGINE_OWNED { receiver_.unsent(more); }
   bool takes_turns() override TUTTI_ENGINE_OWNED { return receiver_.takes_turns(); }
+  Driver driver() override TUTTI_ENGINE_OWNED { return receiver_.driver(); }
   static bool is_mark(void* rendezvous) { return reinterpret_cast<uintptr_t>(rendezvous) & 1; }
   static Mark take(void* rendezvous) {
     const std::unique_ptr<Mark> mark(reinterpret_cast<Mark*>(reinterpret_cast<uintptr_t>(rendezvous) & ~uintptr_t{1}));

@@ -74,14 +74,16 @@ def full_grid():
     started = ["ibarrier", *STARTED]
     return [
         Block("p2p", "2 ranks, a core each: messages", 2,
-              cells_of(["latency"], [0, 8, 64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
+              cells_of(["latency"], [0, 8, 64, 256, KIB, 4 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
               + cells_of(["bandwidth"], [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
-              + cells_of(["reused.bandwidth"], [64 * KIB, 256 * KIB, MIB]) + ["rate/8"], budget_ms=12),
+              + cells_of(["reused.bandwidth"], [KIB << shift for shift in range(4, 11)])
+              + cells_of(["reused.bidirectional"], [64 * KIB, 256 * KIB, MIB]) + ["rate/8"], budget_ms=12),
         Block("fresh", "2 ranks, a core each: data that are written just before each call and read after it", 2,
               cells_of(["fresh.latency", "fresh.exchange"], [8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB])
               + cells_of(["fresh." + name for name in FRESH], [8 * KIB, 64 * KIB, MIB]), budget_ms=12),
         Block("pair", "2 ranks, a core each: collectives", 2,
-              cells_of(both_forms(COLLECTIVES), sizes), budget_ms=16),
+              cells_of(both_forms(COLLECTIVES), sizes) + cells_of(["bcast"], [16 * KIB, 256 * KIB, 512 * KIB]),
+              budget_ms=16),
         Block("crowd", "8 ranks on 2 cores: collectives", 8,
               cells_of(both_forms(COLLECTIVES), [8, KIB, 64 * KIB, MIB])
               + cells_of(both_forms(["bcast", "allreduce"]), [4 * MIB]), pinned=False, budget_ms=16),

@@ -11,7 +11,7 @@ typedef struct {
   char *in, *out;
   size_t bytes, step; /* from one message of a window to the next, where it is sent from */
   int window;
-  MPI_Request requests[kWindow];
+  MPI_Request requests[2 * kWindow];
 } Pair;
 
 static void open_pair(Pair* pair, size_t bytes, size_t step, int window) {
@@ -64,11 +64,27 @@ static int stream(void* context, int calls) {
   return error;
 }
 
+/* One call is a window of messages each way, each into a buffer of its own. */
+static int stream_both_ways(void* context, int calls) {
+  Pair* p = context;
+  const int bytes = (int)p->bytes, each = p->window, peer = 1 - world_rank;
+  int error = MPI_SUCCESS;
+  for (int i = 0; i < calls && error == MPI_SUCCESS && world_rank < 2; ++i) {
+    for (int m = 0; m < each && error == MPI_SUCCESS; ++m)
+      error = MPI_Irecv(p->out + p->bytes * (size_t)m, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, &p->requests[m]);
+    for (int m = 0; m < each && error == MPI_SUCCESS; ++m)
+      error =
+          MPI_Isend(p->in + p->step * (size_t)m, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, &p->requests[each + m]);
+    if (error == MPI_SUCCESS) error = MPI_Waitall(2 * each, p->requests, MPI_STATUSES_IGNORE);
+  }
+  return error;
+}
+
 static int measure(size_t bytes, size_t step, int window, Batch batch, double* seconds, Outcome* out) {
   if (world_size < 2) return refuse(out, "needs 2 ranks");
   Pair pair;
   open_pair(&pair, bytes, step, window);
-  if (world_rank == 0)
+  if (world_rank == 0 || batch == stream_both_ways)
     for (size_t i = 0; i < bytes * (size_t)window; ++i) pair.in[i] = (char)(1 + i % 100);
   const int error = sample(batch, &pair, seconds);
   if (error == MPI_SUCCESS && world_rank == 1)
@@ -88,13 +104,29 @@ static int run_latency(const Measure* self, size_t bytes, Outcome* out) {
   return error;
 }
 
+/* Messages that are under way at once. */
+static int window_of(size_t bytes) {
+  const size_t fitting = kBytesInFlight / (bytes ? bytes : 1);
+  return fitting < 4 ? 4 : fitting > kWindow ? kWindow : (int)fitting;
+}
+
 /* With the detail all messages of a window go out of one buffer, as a prototype of ours was measured. */
 static int run_bandwidth(const Measure* self, size_t bytes, Outcome* out) {
   double seconds = 1;
-  const size_t fitting = kBytesInFlight / (bytes ? bytes : 1);
-  const int window = fitting < 4 ? 4 : fitting > kWindow ? kWindow : (int)fitting;
+  const int window = window_of(bytes);
   const int error = measure(bytes, self->detail ? 0 : bytes, window, stream, &seconds, out);
   out->value = 1e-9 * (double)bytes * window / seconds;
+  out->unit = "GB/s";
+  return error;
+}
+
+/* Both ways at once, out of one buffer on either side; the sum of both. */
+static int run_bidirectional(const Measure* self, size_t bytes, Outcome* out) {
+  (void)self;
+  double seconds = 1;
+  const int window = window_of(bytes);
+  const int error = measure(bytes, 0, window, stream_both_ways, &seconds, out);
+  out->value = 2e-9 * (double)bytes * window / seconds;
   out->unit = "GB/s";
   return error;
 }
@@ -112,6 +144,7 @@ const Measure kP2p[] = {
     {"latency", run_latency, NULL},
     {"bandwidth", run_bandwidth, NULL},
     {"reused.bandwidth", run_bandwidth, "one buffer"},
+    {"reused.bidirectional", run_bidirectional, NULL},
     {"rate", run_rate, NULL},
     {NULL, NULL, NULL},
 };

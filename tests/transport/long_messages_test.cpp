@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -242,50 +241,52 @@ TEST(LongMessagesTest, AreOverOnceThoughTheirReceiverFailsBehindItsFirstWord) {
   });
 }
 
-// So are those that would be copied into the ring, if its reader is far: from a length on, and but
-// for some that tell whether it still is.
-TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {
-  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
-  Job job(2);
-  job.run([&](int rank) {
-    RouterOptions options = job.options(rank);
-    options.slow_copy = 0;  // every copy is slow
-    auto node = open_node(job, rank, options);
-    Engine e(*node, rank, Waiting{100, 100});
-    // `at_once`: so many of them the sender is done with before anybody receives.
-    const auto exchange = [&](int messages, int bytes, int at_once) {
-      std::vector<std::vector<std::byte>> memory(static_cast<size_t>(messages));
-      std::vector<std::unique_ptr<Sent>> sent;
-      std::vector<std::unique_ptr<Received>> received;
-      for (auto& m : memory) m.resize(static_cast<size_t>(bytes));
-      const auto payload = [&](int i) { return Payload{memory[static_cast<size_t>(i)].data(), bytes}; };
-      for (int i = 0; rank == 0 && i < messages; ++i) {
-        for (int at = 0; at < bytes; ++at)
-          memory[static_cast<size_t>(i)][static_cast<size_t>(at)] = Series::byte(i, at);
+// Up to 8 KiB a message is copied into the ring, and its sender is done before anybody receives; up to 32 KiB where two
+// of them have no core each, so that the sender need not come back to it.
+TEST(LongMessagesTest, AreShorterWhereBothMayCopy) {
+  for (const bool both_copy : {true, false}) {
+    Job job(2);
+    job.run([&](int rank) {
+      RouterOptions options = job.options(rank);
+      options.both_copy = both_copy;
+      auto node = open_node(job, rank, options);
+      Engine e(*node, rank, Waiting{100, 100});
+      constexpr int kMessages = 4;
+      // `at_once`: the sender is done with them before anybody receives.
+      const auto exchange = [&](int bytes, bool at_once) {
+        std::vector<std::vector<std::byte>> memory(kMessages);
+        std::vector<std::unique_ptr<Sent>> sent;
+        std::vector<std::unique_ptr<Received>> received;
+        for (auto& m : memory) m.resize(static_cast<size_t>(bytes));
+        const auto payload = [&](int i) { return Payload{memory[static_cast<size_t>(i)].data(), bytes}; };
+        for (int i = 0; rank == 0 && i < kMessages; ++i) {
+          for (int at = 0; at < bytes; ++at)
+            memory[static_cast<size_t>(i)][static_cast<size_t>(at)] = Series::byte(i, at);
+          Engine::Guard own(e);
+          sent.push_back(std::make_unique<Sent>(payload(i), 0, i));
+          sent.back()->peer = 1;
+          e.send(*sent.back());
+        }
+        for (auto& s : sent) EXPECT_EQ(s->done, at_once) << bytes;
+        EXPECT_FALSE(job.fence());
         Engine::Guard own(e);
-        sent.push_back(std::make_unique<Sent>(payload(i), 0, i));
-        sent.back()->peer = 1;
-        e.send(*sent.back());
-      }
-      const auto done = std::ranges::count_if(sent, [](auto& s) { return s->done; });
-      EXPECT_EQ(done, rank == 0 ? at_once : 0) << bytes;
-      EXPECT_FALSE(job.fence());
-      Engine::Guard own(e);
-      for (int i = 0; rank == 1 && i < messages; ++i) {
-        received.push_back(std::make_unique<Received>(payload(i), 0, i));
-        e.recv(*received.back());
-      }
-      for (auto& s : sent) e.wait_until([&] { return s->done; });
-      for (auto& r : received) e.wait_until([&] { return r->done; });
-      for (int i = 0; rank == 1 && i < messages; ++i)
-        for (int at = 0; at < bytes; ++at)
-          ASSERT_EQ(memory[static_cast<size_t>(i)][static_cast<size_t>(at)], Series::byte(i, at));
-    };
-    exchange(Distance::kSlowCopies, 5000, Distance::kSlowCopies);
-    exchange(2 * Distance::kTryAnew, 9000, 2);
-    exchange(4, 5000, 4);
-    part(e, rank, 2);
-  });
+        for (int i = 0; rank == 1 && i < kMessages; ++i) {
+          received.push_back(std::make_unique<Received>(payload(i), 0, i));
+          e.recv(*received.back());
+        }
+        for (auto& s : sent) e.wait_until([&] { return s->done; });
+        for (auto& r : received) e.wait_until([&] { return r->done; });
+        for (int i = 0; rank == 1 && i < kMessages; ++i)
+          for (int at = 0; at < bytes; ++at)
+            ASSERT_EQ(memory[static_cast<size_t>(i)][static_cast<size_t>(at)], Series::byte(i, at));
+      };
+      exchange(8 << 10, true);
+      exchange((8 << 10) + 1, !both_copy);
+      exchange(32 << 10, !both_copy);
+      exchange((32 << 10) + 1, false);
+      part(e, rank, 2);
+    });
+  }
 }
 
 // One of more than 128 KiB that comes alone is copied from both ends, in pieces, to any address; and by
@@ -294,7 +295,9 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
   const bool readable = siblings_can_be_read();  // else nobody can do without the sender
   Job job(2);
   job.run([&](int rank) {
-    auto node = open_node(job, rank, job.options(rank));
+    RouterOptions options = job.options(rank);
+    options.try_rings = false;
+    auto node = open_node(job, rank, options);
     Engine e(*node, rank, Waiting{20000, 100});
     const int sizes[] = {128 << 10,        (128 << 10) + 1, 150'000,        200'000,
                          (256 << 10) + 64, 1'000'003,       (4 << 20) + 77, 10'000'000};
@@ -346,19 +349,18 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
   });
 }
 
-// Those of middle length are read or come through the ring, by what their receiver has found out.
-// After some it tries the ring: the sender is done with such a one before anybody receives it.
-TEST(LongMessagesTest, OfMiddleLengthTryBothWays) {
-  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
-  Job job(2);
-  job.run([&](int rank) {
-    auto node = open_node(job, rank, job.options(rank));
-    Engine e(*node, rank, Waiting{20000, 100});
-    for (const int bytes : {40'000, 100'000}) {
+// After the first few that were read some are tried through a ring: such a one does not come without its sender. Who
+// does not wait for it, but makes a pass now and then, as one that computes, reads all of them.
+void try_both_ways(bool waits) {
+  for (const int bytes : {40'000, 300'000, 1'000'000}) {
+    Job job(2);
+    job.run([&](int rank) {
+      auto node = open_node(job, rank, job.options(rank));
+      // It counts passes, also where the machine is busy: who has lost its core would sleep between two.
+      Engine e(*node, rank, Waiting{.polls = Waiting::kForEver, .adapts = false});
       std::vector<std::byte> memory(static_cast<size_t>(bytes));
-      int tag = 0;
-      const auto pass_one = [&](std::optional<bool> at_once) {
-        Sent sent({memory.data(), bytes}, 0, ++tag);
+      for (int tag = 0; tag <= CopyChoice::kRun; ++tag) {
+        Sent sent({memory.data(), bytes}, 0, tag);
         Received received({memory.data(), bytes}, 0, tag);
         for (int at = 0; at < bytes; ++at)
           memory[static_cast<size_t>(at)] = rank == 0 ? Series::byte(tag, at) : std::byte{0};
@@ -366,24 +368,42 @@ TEST(LongMessagesTest, OfMiddleLengthTryBothWays) {
         if (rank == 0) {
           Engine::Guard own(e);
           e.send(sent);
-          if (at_once) {
-            EXPECT_EQ(sent.done, *at_once) << "message " << tag << " of " << bytes;
-          }
         }
-        EXPECT_FALSE(job.fence());
+        EXPECT_FALSE(job.fence());  // it is announced, and its sender away
+        if (rank == 1) {
+          Engine::Guard own(e);
+          e.recv(received);
+          int passes = 0;
+          const auto is_enough = [&] { return received.done || ++passes > 10'000; };
+          if (waits)
+            e.wait_until(is_enough);
+          else
+            while (!is_enough()) e.progress();
+          EXPECT_EQ(received.done, tag < CopyChoice::kRun || !waits) << "message " << tag << " of " << bytes;
+        }
+        EXPECT_FALSE(job.fence());  // it is back
         Engine::Guard own(e);
-        if (rank == 0) return e.wait_until([&] { return sent.done; });
-        e.recv(received);
+        if (rank == 0) {
+          e.wait_until([&] { return sent.done; });
+          continue;
+        }
         e.wait_until([&] { return received.done; });
         for (int at = 0; at < bytes; ++at)
           ASSERT_EQ(memory[static_cast<size_t>(at)], Series::byte(tag, at)) << tag << ' ' << at;
-      };
-      for (unsigned i = 0; i < CopyChoice::kFirstTry; ++i) pass_one(false);
-      pass_one(true);
-      for (unsigned i = 0; i < CopyChoice::kTryAnew; ++i) pass_one({});  // by what those took
-    }
-    part(e, rank, 2);
-  });
+      }
+      part(e, rank, 2);
+    });
+  }
+}
+
+TEST(LongMessagesTest, AloneTryBothWays) {
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  try_both_ways(true);
+}
+
+TEST(LongMessagesTest, AreReadWhereNobodyWaits) {
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  try_both_ways(false);
 }
 
 // Both directions at the same time, in the same order, whichever way each message goes.

@@ -15,7 +15,6 @@
 
 #include "memory/shared_copy.hpp"
 #include "transport/shm/copy_choice.hpp"
-#include "transport/shm/distance.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -336,122 +335,75 @@ TEST(RingTest, NothingIsWrittenBehindTheLastRecord) {
   for (std::thread& writer : writers) writer.join();
 }
 
-// ---- near and far
-
-// Far after some slow copies in a row, near after a fast one; and while far a copy is tried anew.
-TEST(DistanceTest, IsLearntFromCopies) {
-  constexpr int64_t kBytes = 10000;
-  constexpr uint64_t kSlowTicks = 5000, kFastTicks = 4999;
-  Distance distance;
-  const auto learn = [&](uint64_t ticks, int times) {
-    for (int i = 0; i < times; ++i) distance.learn(ticks, kBytes);
-  };
-  learn(kSlowTicks, Distance::kSlowCopies - 1);
-  EXPECT_FALSE(distance.rules_out_a_copy());
-  learn(kFastTicks, 1);
-  learn(kSlowTicks, Distance::kSlowCopies - 1);
-  EXPECT_FALSE(distance.rules_out_a_copy()) << "one of them was fast";
-  learn(kSlowTicks, 1);
-  int copies = 0;
-  for (unsigned i = 0; i < 3 * Distance::kTryAnew; ++i)
-    if (!distance.rules_out_a_copy()) {
-      ++copies;
-      learn(kSlowTicks, 1);
-    }
-  EXPECT_EQ(copies, 3);
-  learn(kFastTicks, 1);
-  EXPECT_FALSE(distance.rules_out_a_copy());
-  EXPECT_FALSE(distance.rules_out_a_copy());
-}
-
 // ---- the sooner way
 
-// Messages of which the ring would take `ring` ticks and reading `reading`.
-constexpr double kReadFactor = 1.6;
-
-int sent_through_the_ring(CopyChoice& choice, int messages, int64_t reading, int64_t ring) {
+// Of so many messages, how many went through the ring where one takes `ring` ticks that way and `reading` when it is
+// read. Times vary by up to `noise` of a hundred to both sides.
+int through_the_ring(CopyChoice& choice, int messages, int64_t reading, int64_t ring, int noise = 0) {
+  static std::minstd_rand random(11);
   constexpr int64_t kBytes = 1000;
   int through_ring = 0;
   for (int i = 0; i < messages; ++i) {
     const CopyChoice::Way way = choice.way();
-    choice.learn(way, way == CopyChoice::ring ? ring : reading, kBytes);
+    const int64_t percent = 100 + (noise ? static_cast<int64_t>(random() % (2U * noise + 1)) - noise : 0);
+    choice.learn(way, (way == CopyChoice::ring ? ring : reading) * percent, kBytes);
     through_ring += way == CopyChoice::ring;
   }
   return through_ring;
 }
+constexpr int kBothRuns = 2 * CopyChoice::kRun, kLongPause = CopyChoice::kLongestPause;
+constexpr CopyChoice::Way kWays[] = {CopyChoice::reading, CopyChoice::ring};
 
-// Both ways are tried, and then most messages go the one that costs less, also when that changes.
-TEST(CopyChoiceTest, FollowsWhatTheCopiesTake) {
-  constexpr auto kPeriod = static_cast<int>(CopyChoice::kTryAnew);
-  constexpr auto kTries = static_cast<int>(CopyChoice::kTries);
-  CopyChoice choice(CopyChoice::reading, kReadFactor);
-  EXPECT_EQ(sent_through_the_ring(choice, CopyChoice::kFirstTry, 100, 250), 0) << "none is tried yet";
-  EXPECT_EQ(sent_through_the_ring(choice, kTries, 100, 250), kTries);
-  EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 100, 250), 10 * kTries);
-  // As soon as some have shown it, though reading was cheap before.
-  EXPECT_GE(sent_through_the_ring(choice, kPeriod, 450, 250), kPeriod * 8 / 10);
-  EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 450, 250), 10 * (kPeriod - kTries));
-  // What goes the other way is rare: that it costs less than before is believed soon.
-  EXPECT_LE(sent_through_the_ring(choice, 4 * kPeriod, 100, 250), 3 * kPeriod);
-  EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 100, 250), 10 * kTries);
-}
-
-// A core that is away for a while says nothing of the way.
-TEST(CopyChoiceTest, BelievesNoSingleMessage) {
-  CopyChoice choice(CopyChoice::reading, kReadFactor);
-  sent_through_the_ring(choice, 2 * static_cast<int>(CopyChoice::kTryAnew), 100, 250);
-  choice.learn(CopyChoice::reading, 1'000'000, 1000);
-  EXPECT_EQ(choice.way(), CopyChoice::reading);
-}
-
-// Nor is more sent ahead of its receive than those that are tried.
-TEST(CopyChoiceTest, LeavesWhatComesTooEarlyWithItsSender) {
-  CopyChoice choice(CopyChoice::reading, kReadFactor);
-  sent_through_the_ring(choice, 2 * static_cast<int>(CopyChoice::kTryAnew), 450, 250);
-  ASSERT_EQ(choice.way(), CopyChoice::ring);
-  choice.came_early();
-  EXPECT_EQ(choice.way(), CopyChoice::reading);
-  EXPECT_EQ(sent_through_the_ring(choice, 1, 450, 250), 0);
-  ASSERT_EQ(choice.way(), CopyChoice::ring) << "it was a single one";
-  choice.came_early();
-  EXPECT_EQ(sent_through_the_ring(choice, 4, 450, 250), 0) << "until the next tries";
-}
-
-// ---- room for several records
-
-// It is told before the first of them, also where they go on at the start, and is there.
-TEST(RingTest, HasRoomForAllOrForNone) {
-  constexpr size_t kSize = 16 << 10, kRecord = 1000, kSlack = 2 * 1024;
-  alignas(kLine) static std::byte memory[kSize];
-  std::memset(memory, 0, kSize);
-  auto& ring = *reinterpret_cast<RingMemory*>(memory);
-  RingWriter writer(ring, kSize);
-  RingReader reader(ring, kSize);
-  std::mt19937 random(7);
-  int fitted = 0, refused = 0;
-  for (int turn = 0; turn < 20000; ++turn) {
-    const size_t records = 1 + random() % 9;
-    if (writer.has_room(records * (kRecord + 2 * kLine), kSlack)) {
-      ++fitted;
-      for (size_t i = 0; i < records; ++i) {
-        ASSERT_NE(writer.reserve(kRecord), nullptr) << i << " of " << records;
-        writer.commit({.length = kRecord, .type = 1});
-      }
-    } else {
-      ++refused;
+// The first few go by the one and the other way, and from then on all but a few the one that costs less.
+TEST(CopyChoiceTest, IsMadeAfterAFewMessages) {
+  for (const CopyChoice::Way usual : kWays)
+    for (const bool ring_is_better : {false, true}) {
+      const int64_t reading = ring_is_better ? 450 : 100, ring = ring_is_better ? 100 : 450;
+      CopyChoice choice(usual);
+      EXPECT_TRUE(choice.is_new());
+      EXPECT_EQ(choice.way(), usual);
+      EXPECT_EQ(through_the_ring(choice, kBothRuns, reading, ring), CopyChoice::kRun);
+      EXPECT_FALSE(choice.is_new());
+      EXPECT_EQ(choice.way(), ring_is_better ? CopyChoice::ring : CopyChoice::reading);
+      const int right = through_the_ring(choice, 10'000, reading, ring);
+      EXPECT_GE(ring_is_better ? right : 10'000 - right, 9'900) << "what is slow is seldom tried";
     }
-    for (size_t i = random() % 8; i > 0; --i) {
-      uint64_t word = reader.ready();
-      if (word == kToTheStart) {
-        reader.go_to_start();
-        word = reader.ready();
-      }
-      if (word == 0) break;
-      reader.consume(RecordWord::of(word));
-    }
+}
+
+// What a message takes changes: where the program sends fresh data from now on, or cores have been moved apart.
+TEST(CopyChoiceTest, FollowsWhatMessagesTake) {
+  for (const CopyChoice::Way usual : kWays) {
+    CopyChoice choice(usual);
+    through_the_ring(choice, 3000, 100, 250);
+    EXPECT_GT(through_the_ring(choice, 3000, 450, 250), 3000 - 3 * kLongPause) << "until it is tried the next time";
+    EXPECT_LT(through_the_ring(choice, 3000, 100, 250), 3 * kLongPause);
+    // What was the better way is slow all of a sudden.
+    through_the_ring(choice, 3000, 1000, 250);
+    EXPECT_LT(through_the_ring(choice, 100, 1000, 5000), 3 * CopyChoice::kRun) << "it is not waited for the next try";
+    // A core that is away for a while says nothing of the way.
+    choice.learn(CopyChoice::reading, 100'000'000, 1000);
+    EXPECT_EQ(choice.way(), CopyChoice::reading);
   }
-  EXPECT_GT(fitted, 1000);
-  EXPECT_GT(refused, 1000);
+}
+
+// A gain of some percent is none, and what wavers by so much does not make it waver.
+TEST(CopyChoiceTest, IsLeftAloneWhereBothWaysTakeAboutTheSame) {
+  for (const CopyChoice::Way usual : kWays)
+    for (const int64_t ring : {97, 100, 103}) {
+      CopyChoice choice(usual);
+      const int through = through_the_ring(choice, 100'000, 100, ring, 3);
+      EXPECT_LT(usual == CopyChoice::ring ? 100'000 - through : through, 2500) << ring;
+    }
+}
+
+// Messages that went the way that was not asked for teach as well, but do not count as tries.
+TEST(CopyChoiceTest, HearsOfOtherMessagesToo) {
+  CopyChoice choice(CopyChoice::reading);
+  for (int i = 0; i < 100; ++i) choice.learn(CopyChoice::ring, 100, 1000);
+  EXPECT_TRUE(choice.is_new());
+  EXPECT_EQ(choice.way(), CopyChoice::reading);
+  EXPECT_EQ(through_the_ring(choice, kBothRuns, 450, 100), CopyChoice::kRun);
+  EXPECT_EQ(choice.way(), CopyChoice::ring);
 }
 
 // ---- copies that pass by the caches

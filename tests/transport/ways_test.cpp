@@ -22,17 +22,15 @@ Leaving leaving_in_words(uint32_t holds, int64_t bytes) {
   const auto all = [&](uint32_t these) { return (holds & these) == these; };
   if (bytes <= 2048) return Leaving::in_one_record;
   if (bytes <= 32768) {
-    const bool is_read = bytes >= 8192 && all(two_cores | one_run | awake | far | readable);
-    return is_read ? Leaving::announced : Leaving::in_pieces;
+    return bytes > 8192 && all(two_cores | one_run | awake) ? Leaving::announced : Leaving::in_pieces;
   }
-  const bool through_ring = bytes <= 131072 && all(two_cores | one_run | of_choice | wished | room_for_all);
-  return through_ring ? Leaving::in_pieces : Leaving::announced;
+  return Leaving::announced;
 }
 
 Coming coming_in_words(uint32_t holds, int64_t bytes) {
   const auto all = [&](uint32_t these) { return (holds & these) == these; };
   if (!all(readable)) return Coming::sent;
-  if (all(two_cores | awake | among_others | one_way | large_ring | prompt | gains)) return Coming::streamed;
+  if (all(two_cores | awake | awaited | large_ring | prompt | gains)) return Coming::streamed;
   if (bytes > 131072 && all(two_cores | one_run | alone | one_way)) return Coming::from_both_ends;
   return Coming::read;
 }
@@ -61,13 +59,13 @@ TEST(WaysTest, AskForNoMoreThanTheyNeed) {
   };
   EXPECT_EQ(way(2048, 0), Leaving::in_one_record);
   EXPECT_EQ(asked, 0U);
-  EXPECT_EQ(way(8191, ~0U), Leaving::in_pieces);
+  EXPECT_EQ(way(8192, ~0U), Leaving::in_pieces);
   EXPECT_EQ(asked, 0U);
-  EXPECT_EQ(way(8192, ~far), Leaving::in_pieces);
-  EXPECT_EQ(asked, two_cores | one_run | awake | far) << "a near receiver's memory is not tried";
-  EXPECT_EQ(way(8192, ~0U), Leaving::announced);
-  EXPECT_EQ(way(64 << 10, ~wished), Leaving::announced);
-  EXPECT_EQ(asked, two_cores | one_run | of_choice | wished) << "nor is the room looked for";
+  EXPECT_EQ(way(8193, ~two_cores), Leaving::in_pieces);
+  EXPECT_EQ(asked, two_cores);
+  EXPECT_EQ(way(8193, ~0U), Leaving::announced);
+  EXPECT_EQ(way(64 << 10, ~0U), Leaving::announced);
+  EXPECT_EQ(asked, 0U);
 }
 
 // Before there is a ring no message is short, and where it is small, what goes through it is.
@@ -88,86 +86,111 @@ TEST(WaysTest, FollowTheRing) {
 
 constexpr int64_t kMiddle = 64 << 10, kNewMemory = 100'000;
 
-TEST(LearntTest, ThatAPeerLetMeWaitIsForgotten) {
-  Learnt learnt(0.5, kNewMemory);
-  EXPECT_TRUE(learnt.is_prompt_for_one());
-  learnt.let_me_wait();
+// How many messages are read before it is asked again.
+int read_now(Learnt& learnt) {
   int read = 0;
   while (!learnt.is_prompt_for_one()) ++read;
-  EXPECT_EQ(read, 64);
+  return read;
+}
+
+TEST(LearntTest, ThatAPeerLetMeWaitIsForgotten) {
+  Learnt learnt(kNewMemory);
+  EXPECT_TRUE(learnt.is_prompt_for_one());
+  learnt.let_me_wait();
+  EXPECT_EQ(learnt.hint(kMiddle), Hint::read) << "the other one shall not stream either";
+  EXPECT_EQ(read_now(learnt), 8);
   EXPECT_TRUE(learnt.is_prompt());
+  EXPECT_EQ(learnt.hint(kMiddle), Hint::none);
 }
 
-// It is told that the ring is tried once, and that this is over; what touched new memory taught nothing.
-TEST(LearntTest, WishesAreToldWhenTheyChange) {
-  Learnt learnt(0.5, kNewMemory);
-  uint32_t wishes = 0;
-  std::vector<uint32_t> told;
-  uint64_t now = 1000;
-  for (int i = 0; i < 64; ++i) {
-    const bool through_ring = (wishes & Learnt::wish_for(kMiddle)) != 0;
-    const uint64_t begun = now;
-    now += through_ring ? 9000 : 3000;
-    if (through_ring)
-      learnt.came_through_ring(begun, now, {}, kMiddle);
-    else
-      learnt.was_read(begun, now, kMiddle);
-    uint32_t news;
-    if (learnt.has_new_wishes(news)) told.push_back(news);
-    wishes = news;
-  }
-  EXPECT_EQ(told, (std::vector<uint32_t>{Learnt::wish_for(kMiddle), 0}));
-  EXPECT_FALSE(Learnt::has_choice(32 << 10));
-  EXPECT_TRUE(Learnt::has_choice((32 << 10) + 1));
-  EXPECT_TRUE(Learnt::has_choice(128 << 10));
-  EXPECT_FALSE(Learnt::has_choice((128 << 10) + 1));
-  EXPECT_NE(Learnt::wish_for(kMiddle), Learnt::wish_for(kMiddle + 1));
-}
-
-// Of messages that follow each other, how many of `count` stream where a byte takes so many ticks by each way.
-int streamed(Learnt& learnt, int count, double reading, double ring, int64_t bytes) {
-  int streams = 0;
-  uint64_t now = 1000;
-  for (int i = 0; i < count; ++i) {
-    const uint64_t fetched = now;  // before the one before it is here
-    if (learnt.streams(bytes)) {
-      ++streams;
-      now += static_cast<uint64_t>(ring * static_cast<double>(bytes));
-      learnt.run_was_streamed(fetched, now, bytes);
-    } else {
-      const auto ticks = static_cast<uint64_t>(reading * static_cast<double>(bytes));
-      now += ticks;
-      learnt.run_was_read(ticks, bytes);
+// It is not asked as often if it does so again and again, but where it touches the ring's memory for the first time.
+TEST(LearntTest, APeerThatLetsMeWaitAgainAndAgainIsAskedSeldom) {
+  Learnt learnt(kNewMemory);
+  const auto let_me_wait = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      learnt.let_me_wait();
+      if (i + 1 < times) read_now(learnt);
     }
+    return read_now(learnt);
+  };
+  const auto streams = [&](int messages) {
+    for (int i = 0; i < messages; ++i) learnt.came(CopyChoice::ring, Company::none, 0, 1'000'000, 0, kMiddle);
+  };
+  EXPECT_EQ(let_me_wait(20), 8);
+  streams(kNewMemory / kMiddle + 1);
+  EXPECT_EQ(let_me_wait(1), 8);
+  EXPECT_EQ(let_me_wait(1), 16);
+  EXPECT_EQ(let_me_wait(20), 1024);
+  streams(1);
+  EXPECT_EQ(let_me_wait(1), 512);
+  streams(20);
+  EXPECT_EQ(let_me_wait(1), 8);
+}
+
+// Of messages that are here one after the other, how many of `count` stream where a byte takes so many ticks by each way.
+// Where they follow each other each is fetched before the one before it is here.
+int streamed(Learnt& learnt, Company company, int count, double reading, double ring, int64_t bytes) {
+  int streams = 0;
+  uint64_t now = 1'000'000'000;
+  for (int i = 0; i < count; ++i) {
+    const bool through_ring = learnt.streams(company, bytes);
+    const auto ticks = static_cast<uint64_t>((through_ring ? ring : reading) * static_cast<double>(bytes));
+    if (company != Company::others) now += 1'000'000;  // the program does something else
+    const uint64_t fetched = company == Company::others ? now - 5000 : now;
+    now += ticks;
+    learnt.came(through_ring ? CopyChoice::ring : CopyChoice::reading, company, fetched, now, 0, bytes);
+    streams += through_ring;
   }
   return streams;
 }
 
-TEST(LearntTest, LongMessagesThatFollowEachOtherComeBySoonerWay) {
-  for (const int64_t bytes : {64 << 10, 512 << 10, 4 << 20}) {
-    Learnt by_reading(0.5, kNewMemory);
-    EXPECT_LT(streamed(by_reading, 1000, 0.1, 0.2, bytes), 40) << "until the first try, and now and then";
-    Learnt by_ring(0.5, kNewMemory);
-    EXPECT_GT(streamed(by_ring, 1000, 0.2, 0.1, bytes), 980);
-    Learnt alike(0.5, kNewMemory);
-    EXPECT_GT(streamed(alike, 1000, 0.1, 0.102, bytes), 980) << "a gain that is too small changes nothing";
-    // What it costs changes, as where the program sends fresh data from now on.
-    EXPECT_GT(streamed(by_reading, 2000, 0.3, 0.2, bytes), 1200);
-  }
+constexpr Company kCompanies[] = {Company::none, Company::others, Company::both_ways};
+constexpr int kNewMessages = 1 + kNewMemory / kMiddle;  // that touch new memory
+
+TEST(LearntTest, LongMessagesComeTheSoonerWay) {
+  for (const Company company : kCompanies)
+    for (const int64_t bytes : {64 << 10, 512 << 10, 1 << 20, 4 << 20}) {
+      Learnt by_reading(kNewMemory);
+      EXPECT_LT(streamed(by_reading, company, 1000, 0.1, 0.2, bytes), 60) << "until it is known, and now and then";
+      Learnt by_ring(kNewMemory);
+      EXPECT_GT(streamed(by_ring, company, 1000, 0.2, 0.1, bytes), 950);
+      Learnt much_sooner(kNewMemory);
+      streamed(much_sooner, company, 2 * CopyChoice::kRun + kNewMessages, 0.5, 0.1, bytes);
+      EXPECT_EQ(streamed(much_sooner, company, 40, 0.5, 0.1, bytes), 40) << "it is known after the first few";
+      // What it costs changes, as where the program sends fresh data from now on.
+      EXPECT_GT(streamed(by_reading, company, 2000, 0.3, 0.2, bytes), 1200);
+    }
 }
 
-TEST(LearntTest, AMessageThatIsFetchedLateTeachesNothing) {
-  Learnt learnt(0.5, kNewMemory);
-  uint64_t now = 1000;
-  for (int i = 0; i < 2000; ++i) {
-    now += 1000;  // nothing was under way
-    if (learnt.streams(kMiddle))
-      learnt.run_was_streamed(now, now + 100, kMiddle);
-    else
-      learnt.run_was_read(1, kMiddle);
-    now += 100;
-  }
-  EXPECT_TRUE(learnt.streams(kMiddle));
+// What is learnt of messages alone says nothing of those that go both ways, nor of those of another length.
+TEST(LearntTest, EachKindOfMessagesIsLearntByItself) {
+  Learnt learnt(kNewMemory);
+  streamed(learnt, Company::none, 300, 0.5, 0.1, kMiddle);
+  EXPECT_TRUE(learnt.streams(Company::none, kMiddle));
+  EXPECT_TRUE(learnt.streams(Company::none, 128 << 10));
+  EXPECT_FALSE(learnt.streams(Company::none, (128 << 10) + 1));
+  EXPECT_FALSE(learnt.streams(Company::both_ways, kMiddle));
+  EXPECT_TRUE(learnt.streams(Company::others, 1 << 20)) << "as long as nothing is known";
+}
+
+// What touches new memory is slower once.
+TEST(LearntTest, NewMemoryTeachesNothing) {
+  Learnt learnt(kNewMemory);
+  for (int i = 0; i < kNewMessages; ++i) learnt.came(CopyChoice::ring, Company::others, 0, 1'000'000'000, 0, kMiddle);
+  EXPECT_EQ(learnt.hint(kMiddle), Hint::none);
+  EXPECT_GT(streamed(learnt, Company::others, 1000, 0.2, 0.1, kMiddle), 950);
+}
+
+// One of two sides tells the other by which way it goes, once it knows anything.
+TEST(LearntTest, HintsAreOfMessagesBothWays) {
+  Learnt learnt(kNewMemory);
+  streamed(learnt, Company::none, 100, 0.5, 0.1, kMiddle);
+  EXPECT_EQ(learnt.hint(kMiddle), Hint::none);
+  streamed(learnt, Company::both_ways, 1, 0.5, 0.1, kMiddle);
+  EXPECT_EQ(learnt.hint(kMiddle), Hint::read);
+  streamed(learnt, Company::both_ways, CopyChoice::kRun, 0.5, 0.1, kMiddle);
+  EXPECT_EQ(learnt.hint(kMiddle), Hint::stream);
+  EXPECT_EQ(learnt.hint(1 << 20), Hint::none);
 }
 
 // ---- by process

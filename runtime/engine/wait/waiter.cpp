@@ -81,6 +81,7 @@ Waiter::~Waiter() {
 
 Waiter::Wait::Wait(Waiter& waiter, bool (*done)(void*), void* argument, life::Blocked& blocked)
     : waiter_(waiter), done_(done), argument_(argument), blocked_(blocked) {
+  ++waiter.waits_;
   set_limits();
 }
 

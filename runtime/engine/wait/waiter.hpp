@@ -118,6 +118,7 @@ class Waiter {
   // It listens to another transport from here on; so do those who sleep.
   void switch_transport(int descriptor) TUTTI_ENGINE_OWNED;
   const life::Blocked* blocked() const TUTTI_ENGINE_OWNED { return blocked_; }
+  bool someone_waits() const TUTTI_ENGINE_OWNED { return waits_ > 0; }
 
   // One thread's wait, from its begin to its end: what it does between two passes of the engine
   // that find nothing.
@@ -126,6 +127,7 @@ class Waiter {
     // `done` is asked with `argument`, also by other threads.
     Wait(Waiter& waiter, bool (*done)(void*), void* argument, life::Blocked& blocked) TUTTI_ENGINE_OWNED;
     ~Wait() TUTTI_ENGINE_OWNED {
+      --waiter_.waits_;
       if (blocked_.listed) [[unlikely]]
         waiter_.unlist(blocked_);
     }
@@ -222,6 +224,7 @@ class Waiter {
   std::vector<int> bells_ TUTTI_OWNERS;  // of those who have woken
   std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
   life::Blocked* blocked_ TUTTI_OWNERS = nullptr;
+  int waits_ TUTTI_OWNERS = 0;  // threads in a Wait
 
   static constexpr int kTurnsRemembered = 64;
   int turns_ TUTTI_OWNERS = 0;  // takes_turns() remembers so many times more

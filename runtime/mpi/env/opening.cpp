@@ -83,7 +83,8 @@ transport::RouterOptions transport_options(const Config& config, const boot::Job
           .neighbours = job.node_ranks,
           .members = &all,
           .shared_memory = config.flag("transport.shared_memory"),
-          .read_peers = config.text("transport.cma") == "auto",
+          .read_peers = config.text("transport.cma") != "off",
+          .try_rings = config.text("transport.cma") != "on",
           .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
           .survives = survives_failures(config),
           .no_way =

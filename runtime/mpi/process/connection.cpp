@@ -17,6 +17,7 @@
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "members/processes.hpp"
+#include "memory/peer_memory.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
@@ -46,7 +47,8 @@ struct Member {
   std::string host;
   uint32_t user = 0;
   NetworkPlace place;
-  std::string near, far;  // empty: not opened
+  memory::KnownWord word;  // in its memory
+  std::string near, far;   // empty: not opened
 
   bool is_beside(const Member& other) const { return place.known() && place == other.place; }
   // Both sides decide alike.
@@ -133,6 +135,10 @@ Words my_words(int root, bool far) {
   put_text(me, p.job->view().host);
   put(me, static_cast<uint32_t>(::geteuid()));
   put(me, place);
+  const memory::KnownWord word = p.transport->known_word();
+  put(me, word.pid);
+  put(me, word.address);
+  put(me, word.value);
   for (const std::string& address : addresses) put_text(me, address);
   Words words;
   words.context = static_cast<uint64_t>(root);
@@ -144,7 +150,8 @@ std::optional<Member> member_of(const std::string& packed) {
   std::span<const std::byte> from = as_bytes_of(packed);
   Member member;
   if (!get(from, member.name.job) || !get(from, member.name.rank) || !get_text(from, member.host) ||
-      !get(from, member.user) || !get(from, member.place) || !get_text(from, member.near) ||
+      !get(from, member.user) || !get(from, member.place) || !get(from, member.word.pid) ||
+      !get(from, member.word.address) || !get(from, member.word.value) || !get_text(from, member.near) ||
       !get_text(from, member.far))
     return {};
   return member;
@@ -343,6 +350,7 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeti
         p.processes->meet(other.numbers[i], other.members[i].address_from(meeting.me()),
                           known_as.at(static_cast<int>(i), comm.rank()));
         p.transport->add_foreign(other.numbers[i], meeting.me().away_of(other.members[i]));
+        if (meeting.me().is_beside(other.members[i])) p.transport->add_memory(other.numbers[i], other.members[i].word);
       }
     connections().add(std::move(connection));
   }

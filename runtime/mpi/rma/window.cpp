@@ -228,10 +228,13 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   return window;
 }
 
+// Who fails amid an update in shared memory keeps its lock.
+static bool may_go_without_messages(const Comm& comm) {
+  return comm.process.windows_direct && !strict && !comm.process.survivor;
+}
+
 bool may_go_direct(const Comm& comm) {
-  // Who fails amid an update there keeps its lock.
-  return comm.process.windows_direct && !strict && !comm.process.survivor &&
-         comm.process.transport->has_shared_memory();
+  return may_go_without_messages(comm) && comm.process.transport->has_shared_memory();
 }
 
 // Communicators of several machines have one context, and may find themselves in one folder of a network: the number of
@@ -259,8 +262,9 @@ void go_direct(Window& window) {
 
 // Memory that this process has for itself, by the kernel: where operations in shared memory are allowed, and not where
 // --stress is to see what comes late.
-static bool may_be_copied(const Window& window) {
-  return !window.node && window.flavor != MPI_WIN_FLAVOR_DYNAMIC && may_go_direct(*window.comm) &&
+static bool may_be_copied(const Window& window) TUTTI_ENGINE_OWNED {
+  return !window.node && window.flavor != MPI_WIN_FLAVOR_DYNAMIC && may_go_without_messages(*window.comm) &&
+         window.comm->process.transport->copies().has_any() &&
          window.comm->process.stress_mode.kind == StressMode::Kind::off;
 }
 
@@ -277,7 +281,7 @@ MPI_Win open_window(Window& window, void* base) {
     open_seen(window);
     if (!window.races && !seen(window)) {
       window.protocol->may_keep();
-      if (may_be_copied(window)) window.protocol->copy_by_kernel(*window.comm->process.transport->peer_copies(), base);
+      if (may_be_copied(window)) window.protocol->copy_by_kernel(window.comm->process.transport->copies(), base);
     }
     window.protocol->open();
   }

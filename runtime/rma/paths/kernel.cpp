@@ -39,7 +39,7 @@ uint64_t KernelPath::address_of(const Target& target, int64_t bytes) {
   // What follows in rows is sooner over where the target copies, too.
   const bool is_alone = row.length <= 1 && row.before <= 1;
   const bool is_sooner = is_alone && bytes > kLongestInline && bytes <= kLongestAlone;
-  if (!is_sooner && (!copies_.is_asleep(process) || ++row.unseen > kMostUnseen)) {
+  if (!is_sooner && (!copies_.hears_late(process) || ++row.unseen > kMostUnseen)) {
     row.unseen = 0;
     return 0;
   }

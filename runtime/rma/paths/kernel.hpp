@@ -7,10 +7,11 @@
 // go by messages, which keep theirs. Stores of the kernel's copy come before whatever message tells of them, since they are this
 // processor's own, and the message is written behind the call.
 //
-// Taken where it is sooner over: of a target that sleeps for any length, but for one of some, by which a target wakes that
-// sleeps in a call because nothing has come, and serves the next ones sooner. Else for one operation between two
-// synchronisations that is too long to travel with its message, and too short to gain more by two processors that copy at
-// the same time, as messages have it, than their talking costs. Owns what operations follow each other.
+// Taken where it is sooner over: of a target that sleeps, or is of another job, for any length, but for one of some, by
+// which a target wakes that sleeps in a call because nothing has come, and serves the next ones sooner. Else for one
+// operation between two synchronisations that is too long to travel with its message, and too short to gain more by two
+// processors that copy at the same time, as messages have it, than their talking costs. Owns what operations follow each
+// other.
 #pragma once
 
 #include <cstdint>

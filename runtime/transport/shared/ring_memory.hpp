@@ -27,7 +27,6 @@ struct Joint {
 struct RingMemory {
   alignas(kLine) std::atomic<uint64_t> consumed;  // bytes, since the beginning; by the reader
   Joint joint;
-  std::atomic<uint32_t> wishes;             // the reader's; of what, the two know
   alignas(kLine) std::byte records[kLine];  // as many as the ring's size leaves
 
   static constexpr size_t capacity(size_t size) { return size - kLine; }

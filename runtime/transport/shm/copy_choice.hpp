@@ -1,69 +1,78 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way the bytes of a message come sooner: through a ring, which both sides copy at the same time, or out of the
-// sender's memory, which the kernel copies once. Of data that the sender has just written the second takes up to twice
-// as long, since they lie in its own cache; of data that both have seen already, half as long; and by how much depends
-// on the processor. The receiver finds out by the time that they take.
+// Which way the bytes of a message come sooner: the kernel copies them once, out of the sender's memory, or they go
+// through a ring, which both sides copy at the same time. Of data that the sender has just written the first takes up
+// to six times as long, since each line is fetched from the sender's cache; of data that both have seen already, half
+// as long; and by how much depends on the processor, and on how far its cores are from each other at the moment. So
+// the receiver finds out by the time that the program's own messages take.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 namespace tutti::transport {
 
-// Of messages of one sender that have about the same length. Used by one thread at a time.
+// Of messages of one sender that are of one kind and about one length. The first kRun of them go the usual way, the next
+// kRun the other one; then the better of the two is kept, and the other one is tried again for kRun messages after
+// pauses that grow, and are longer where the other way is slower. Used by one thread at a time.
 class CopyChoice {
  public:
   enum Way : uint8_t { reading, ring };
-  // `usual`: until something is known. `reading_factor`: what a read costs beyond what it takes.
-  CopyChoice(Way usual, double reading_factor) : reading_factor_(reading_factor), usual_(usual) {}
-  // Of so many messages some in a row go the other way, to learn from; the first ones early. In a
-  // row, since where messages go both ways at the same time each way is fast only if both go it.
-  static constexpr unsigned kTryAnew = 256, kFirstTry = 8, kTries = 4;
+  // In a row, since where messages go both ways at the same time each way is fast only if both sides go it.
+  static constexpr int kRun = 4;
+  static constexpr int kFirstPause = 16, kLongestPause = 256;
+
+  constexpr explicit CopyChoice(Way usual = reading) : best_(usual), now_(usual) {}
 
   // For the next message.
-  Way way() const { return messages_ % kTryAnew - kFirstTry < kTries ? other(usual_) : usual_; }
+  Way way() const { return now_; }
+  // Nothing has been learnt yet.
+  bool is_new() const { return costs_[best_].messages == 0; }
 
-  // What a message took that came this way.
+  // What a message took that came this way, be it the one of way() or not.
   void learn(Way way, int64_t ticks, int64_t bytes) {
-    if (way == ring) is_early_ = false;
     Cost& cost = costs_[way];
-    cost.last[cost.messages++ % kTries] = static_cast<double>(ticks) / static_cast<double>(bytes);
-    ++messages_;
-    if (costs_[other(usual_)].messages < kTries) return;
-    if (total(other(usual_)) < total(usual_) * kLeastGain) usual_ = other(usual_);
-  }
-  // Of the next message nothing can be learnt.
-  void pass() { ++messages_; }
-  // A message came through the ring before its receive was there, and had to be copied once more:
-  // it had better have stayed where it was. After a second one so does all until the next tries.
-  void came_early() {
-    ++messages_;
-    usual_ = reading;
-    if (std::exchange(is_early_, true)) costs_[ring].messages = 0;
+    cost.last[cost.messages++ % kRun] = static_cast<float>(ticks) / static_cast<float>(bytes);
+    if (way == now_ && (--left_ == 0 || has_become_slow())) end_run();
   }
 
  private:
-  static constexpr double kLeastGain = 0.95;
-  // Of the last few messages, in ticks of the time stamp counter a byte. The second least of them
-  // counts: in some a core has been away, and at the first of a row the two directions go different
-  // ways.
-  struct Cost {
-    double last[kTries] = {};
-    unsigned messages = 0;
-  };
-  double total(Way way) const {
-    double last[kTries];
-    std::ranges::copy(costs_[way].last, last);
-    std::nth_element(last, last + 1, last + kTries);
-    return last[1] * (way == reading ? reading_factor_ : 1);
-  }
-  static Way other(Way way) { return way == reading ? ring : reading; }
+  // To change one's mind.
+  static constexpr float kLeastGain = 0.9F;
 
-  double reading_factor_;
-  Way usual_;
-  unsigned messages_ = 0;
-  bool is_early_ = false;  // the last one through the ring
+  // Of the last few messages, in ticks of the time stamp counter a byte. The least of them counts: while others came a core
+  // may have been away, and at the first of a run the two directions go different ways.
+  struct Cost {
+    float last[kRun] = {};
+    unsigned messages = 0;
+
+    float least() const { return *std::ranges::min_element(last); }
+  };
+
+  // The usual way, as where the program computes meanwhile from now on: the other one is tried at once. Asked once for
+  // as many messages as count.
+  bool has_become_slow() const {
+    const Cost &usual = costs_[best_], &other = costs_[best_ == reading ? ring : reading];
+    return now_ == best_ && usual.messages % kRun == 0 && other.messages >= kRun &&
+           other.least() < kLeastGain * usual.least();
+  }
+
+  void end_run() {
+    if (now_ == best_) {
+      now_ = best_ == reading ? ring : reading;
+      left_ = kRun;
+      return;
+    }
+    const float known = costs_[best_].least(), tried = costs_[now_].least();
+    if (tried < kLeastGain * known) best_ = now_;
+    now_ = best_;
+    left_ =
+        static_cast<int>(static_cast<float>(pause_) * std::min(std::max(known, tried) / std::min(known, tried), 16.0F));
+    pause_ = std::min(4 * pause_, kLongestPause);
+  }
+
+  Way best_, now_;
+  int left_ = kRun;  // messages until the run, or the pause between two tries, is over
+  int pause_ = kFirstPause;
   Cost costs_[2];
 };
 

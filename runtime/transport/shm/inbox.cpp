@@ -120,7 +120,8 @@ void Inbox::handle(Peer& from, RecordWord word, const std::byte* record) {
   const size_t head = read_head(from, record, word.flags, header);
   if (type == RecordType::middling) return middling(from, header, record, head, word.length);
   const RecordWord behind = RecordWord::of(from.in.ring.ready_behind(word.length));
-  announced(from, header, record + head, behind.type == static_cast<uint8_t>(RecordType::announcement));
+  announced(from, header, record + head, static_cast<Hint>(word.flags >> kHintShift & 3),
+            behind.type == static_cast<uint8_t>(RecordType::announcement));
 }
 
 [[gnu::always_inline]] inline Transport::Taken Inbox::take_now(Peer& from, Header& wanted, std::byte* into,
@@ -164,21 +165,16 @@ void Inbox::middling(Peer& from, Header& header, const std::byte* record, size_t
   header.ticket = std::exchange(announcement.address, 0);
   Incoming& incoming = incomings_.add(from, announcement);
   from.in.middling = &incoming;
-  if (Learnt::has_choice(incoming.bytes)) incoming.begun = cpu::ticks();
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once
-  if (incoming.begun && !incoming.fetch) {
-    incoming.begun = 0;
-    from.learnt.came_early(incoming.bytes);
-    incomings_.wish(from);
-  }
   incomings_.absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
 }
 
-void Inbox::announced(Peer& from, Header& header, const std::byte* body, bool another_follows) {
+void Inbox::announced(Peer& from, Header& header, const std::byte* body, Hint hint, bool another_follows) {
   Announcement announcement;
   std::memcpy(&announcement, body, sizeof announcement);
   header.bytes = announcement.bytes;
   Incoming& incoming = incomings_.add(from, announcement);
+  incoming.hint = hint;
   incoming.among_others = another_follows || from.in.announced > 0;
   ++from.in.announced;
   receiver_->arrived({header, nullptr, &incoming});
@@ -188,7 +184,6 @@ void Inbox::fragment(Peer& from, const std::byte* record, int64_t length) {
   uint64_t body[2];
   std::memcpy(body, record + sizeof(uint64_t), sizeof body);
   Incoming& incoming = body[0] ? *reinterpret_cast<Incoming*>(body[0]) : *from.in.middling;
-  if (!body[0]) std::memcpy(&incoming.put, record + kFragmentBody, sizeof incoming.put);
   incomings_.absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead,
                     length - static_cast<int64_t>(kFragmentHead));
 }

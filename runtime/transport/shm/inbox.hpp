@@ -55,7 +55,7 @@ class Inbox {
   void message(Peer& from, RecordWord word, const std::byte* record) TUTTI_ENGINE_OWNED;
   void same_message(Peer& from, RecordWord word, const std::byte* record) TUTTI_ENGINE_OWNED;
   void middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length) TUTTI_ENGINE_OWNED;
-  void announced(Peer& from, Header& header, const std::byte* body, bool another_follows) TUTTI_ENGINE_OWNED;
+  void announced(Peer& from, Header& header, const std::byte* body, Hint hint, bool another_follows) TUTTI_ENGINE_OWNED;
   void fragment(Peer& from, const std::byte* record, int64_t length) TUTTI_ENGINE_OWNED;
 
   std::deque<Peer>& peers_;

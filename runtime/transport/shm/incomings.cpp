@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "base/cpu.hpp"
 #include "base/fault_point.hpp"
@@ -20,6 +21,7 @@ constexpr int64_t kTurnPiece = 64 << 10;  // while threads take turns
 Incomings::Incomings(NodeSegment& segment, const SharedMemoryOptions& options, std::deque<Peer>& peers, Outbox& outbox)
     : segment_(segment),
       both_copy_(options.both_copy),
+      tries_rings_(options.try_rings),
       survives_(options.survives),
       members_(options.members),
       peers_(peers),
@@ -72,7 +74,6 @@ void Incomings::absorb(Incoming& incoming, int64_t offset, const std::byte* data
     return;
   }
   if (incoming.peer->in.middling == &incoming) incoming.peer->in.middling = nullptr;
-  if (incoming.begun && incoming.outgoing == 0) learn_from_ring(incoming);
   if (incoming.fetch || incoming.dropped) finish(incoming);
 }
 
@@ -88,51 +89,78 @@ void Incomings::fetch(Incoming& incoming, Fetch& fetch) {
     if (incoming.arrived == incoming.bytes) finish(incoming);
     return;
   }
+  // Whether the program waits for it, or computes, is known in the next pass.
+  incoming.undecided =
+      both_copy_ && tries_rings_ && incoming.address != 0 && receiver_->driver() == Receiver::Driver::calls;
+  if (incoming.undecided || (!begin(incoming) && read_on(incoming) != Read::done)) reading_.push_back(&incoming);
+}
+
+// True: it comes without being read.
+bool Incomings::begin(Incoming& incoming) {
+  incoming.begun = cpu::ticks();
   const Coming way = coming(incoming);
-  if (way == Coming::sent) return streams_.ask(incoming, 0);
-  if (way == Coming::streamed) {
-    incoming.begun = cpu::ticks();
-    return streams_.begin(incoming);
+  if (way == Coming::sent) {
+    streams_.ask(incoming, 0);
+    return true;
   }
-  if (reading_.empty() && !incoming.among_others && both_copy_ && Learnt::has_choice(incoming.bytes))
-    incoming.begun = cpu::ticks();
+  if (way == Coming::streamed) {
+    incoming.way = CopyChoice::ring;
+    streams_.begin(incoming);
+    return true;
+  }
   incoming.joins = way == Coming::from_both_ends;
-  if (read_on(incoming) != Read::done) reading_.push_back(&incoming);
+  return false;
 }
 
 Coming Incomings::coming(Incoming& incoming) {
   constexpr Limits kLimits = Limits::of_any_ring();
   Peer& from = *incoming.peer;
+  const bool someone_waits = receiver_->driver() == Receiver::Driver::waits;
   return way_of(kComing, kLimits, incoming.bytes, [&](Need condition) {
     switch (condition) {
         // clang-format off
       case two_cores: return both_copy_;
       case one_run: return incoming.fetch->into.contiguous();
+      case awaited: return someone_waits;
       case awake: return from.desk->asleep.load(std::memory_order_relaxed) == 0;
-      case among_others: return incoming.among_others;
       case alone: return !incoming.among_others;
       case one_way: return from.out.announced == 0;
       // clang-format on
       case large_ring:
-        return segment_.has_wide_rings() || streams_.may_borrow(from);
+        return tries_rings_ && (segment_.has_wide_rings() || streams_.may_borrow(from));
       case prompt:
+        if (its_sender_decides(incoming) && incoming.hint == Hint::stream) from.learnt.is_back();
         return from.learnt.is_prompt_for_one();
-      case gains:
-        incoming.in_run = true;
-        return from.learnt.streams(incoming.bytes);
       case readable:
         return incoming.address != 0 && from.memory.reach() == memory::Reach::kernel_copies;
+      case gains:
+        return had_better_stream(incoming);
       default:
         return false;  // is asked of what goes alone
     }
   });
 }
 
+// Messages go both ways, and the other one of the two chooses for both directions.
+bool Incomings::its_sender_decides(const Incoming& incoming) {
+  return incoming.peer->out.announced > 0 && incoming.hint != Hint::none;
+}
+
+bool Incomings::had_better_stream(Incoming& incoming) {
+  const Peer& from = *incoming.peer;
+  incoming.has_choice = true;
+  incoming.company = from.out.announced > 0  ? Company::both_ways
+                     : incoming.among_others ? Company::others
+                                             : Company::none;
+  if (its_sender_decides(incoming)) return incoming.hint == Hint::stream;
+  return from.learnt.streams(incoming.company, incoming.bytes);
+}
+
 void Incomings::finish(Incoming& incoming) {
-  if (incoming.streams) {
-    incoming.peer->learnt.run_was_streamed(incoming.begun, cpu::ticks(), incoming.bytes);
-    streams_.end(incoming);
-  }
+  if (incoming.has_choice)
+    incoming.peer->learnt.came(incoming.way, incoming.company, incoming.begun, cpu::ticks(),
+                               incoming.way == CopyChoice::reading ? incoming.reading : 0, incoming.bytes);
+  if (incoming.streams) streams_.end(incoming);
   Fetch* fetch = incoming.fetch;
   give_back(incoming);
   if (fetch) fetch->fetched(*fetch, {});
@@ -140,17 +168,19 @@ void Incomings::finish(Incoming& incoming) {
 
 // Reads the next piece from the sender's memory.
 Incomings::Read Incomings::read_on(Incoming& incoming) {
+  if (std::exchange(incoming.undecided, false) && begin(incoming)) return Read::done;
   if (incoming.joins) return join_on(incoming);
   const int64_t most = receiver_->takes_turns() ? kTurnPiece : kReadPiece;
   const int64_t length = std::min(most, incoming.bytes - incoming.arrived);
-  const uint64_t begun = incoming.in_run ? cpu::ticks() : 0;
+  const uint64_t begun = cpu::ticks();
   TUTTI_FAULT_POINT("read.begun");
   if (!read_piece(incoming, incoming.arrived, length)) {
     incoming.asked = incoming.arrived;
+    incoming.has_choice = false;  // it comes the one way and the other
     streams_.ask(incoming, 0);
     return Read::done;
   }
-  if (incoming.in_run) incoming.reading += cpu::ticks() - begun;
+  incoming.reading += cpu::ticks() - begun;
   incoming.arrived += length;
   TUTTI_FAULT_POINT("read.piece_read");
   if (incoming.arrived < incoming.bytes) return Read::goes_on;
@@ -168,27 +198,7 @@ bool Incomings::read_piece(Incoming& incoming, int64_t offset, int64_t length) {
   return false;
 }
 
-void Incomings::learn_from_read(Incoming& incoming) {
-  incoming.peer->learnt.was_read(incoming.begun, cpu::ticks(), incoming.bytes);
-  wish(*incoming.peer);
-}
-
-void Incomings::learn_from_ring(Incoming& incoming) {
-  incoming.peer->learnt.came_through_ring(incoming.begun, cpu::ticks(), incoming.put, incoming.bytes);
-  wish(*incoming.peer);
-}
-
-void Incomings::wish(Peer& from) {
-  uint32_t wishes;
-  if (from.learnt.has_new_wishes(wishes)) from.in.ring.wish(wishes);
-}
-
 void Incomings::finish_read(Incoming& incoming) {
-  if (incoming.in_run) {
-    if (incoming.asked == 0) incoming.peer->learnt.run_was_read(incoming.reading, incoming.bytes);  // all of it
-  } else if (incoming.begun) {
-    learn_from_read(incoming);
-  }
   TUTTI_FAULT_POINT("read.before_finish_word");
   outbox_.control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
   TUTTI_FAULT_POINT("read.behind_finish_word");

@@ -28,8 +28,6 @@ class Incomings {
   Incoming& add(Peer& from, const Announcement& announcement) TUTTI_ENGINE_OWNED;
   // Some of its bytes have come through a ring.
   void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length) TUTTI_ENGINE_OWNED;
-  // Tells a peer of what it had better send through the ring, if that has changed.
-  void wish(Peer& from);
   // As those of Transport. It may be over, and gone.
   void fetch(Incoming& incoming, Fetch& fetch) TUTTI_ENGINE_OWNED;
   void discard(Incoming& incoming) TUTTI_ENGINE_OWNED;
@@ -49,17 +47,18 @@ class Incomings {
 
   void give_back(Incoming& incoming) TUTTI_ENGINE_OWNED;
   void finish(Incoming& incoming) TUTTI_ENGINE_OWNED;
-  Coming coming(Incoming& incoming);
+  bool begin(Incoming& incoming) TUTTI_ENGINE_OWNED;
+  Coming coming(Incoming& incoming) TUTTI_ENGINE_OWNED;
   Read read_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
   bool read_piece(Incoming& incoming, int64_t offset, int64_t length) TUTTI_ENGINE_OWNED;
   void finish_read(Incoming& incoming) TUTTI_ENGINE_OWNED;
-  void learn_from_read(Incoming& incoming);
-  void learn_from_ring(Incoming& incoming);
+  static bool its_sender_decides(const Incoming& incoming);
+  bool had_better_stream(Incoming& incoming);
   void begin_joint(Incoming& incoming) TUTTI_ENGINE_OWNED;
   Read join_on(Incoming& incoming) TUTTI_ENGINE_OWNED;
 
   NodeSegment& segment_;
-  const bool both_copy_, survives_;
+  const bool both_copy_, tries_rings_, survives_;
   members::Processes* const members_;
   std::deque<Peer>& peers_;
   Outbox& outbox_;

@@ -58,7 +58,7 @@ Incomings::Read Incomings::join_on(Incoming& incoming) {
     // it sees that it is to send all from here on.
     joint.taken.store(0, std::memory_order_release);
     from.in.joint = nullptr;
-    incoming.joins = false;
+    incoming.joins = incoming.has_choice = false;
     incoming.asked = incoming.arrived = pieces.begin(piece);
     streams_.ask(incoming, 0);
     return Read::done;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process learns of a peer by the messages between them, and by what they took: whether the
-// peer is far, which way messages of middle length and long ones that follow each other come sooner from it, and
-// whether it lets this one wait when it is asked to send. The tables of ways.hpp ask for it. Used by one thread at a
-// time; knows nothing of rings.
+// What a process learns of a peer by the messages between them, and by what they took: which way announced messages
+// come sooner from it, and whether it lets this one wait when it is asked to send. The tables of ways.hpp ask for it.
+// Used by one thread at a time; knows nothing of rings.
 #pragma once
 
 #include <algorithm>
@@ -10,108 +9,76 @@
 #include <utility>
 
 #include "transport/shm/copy_choice.hpp"
-#include "transport/shm/distance.hpp"
 #include "transport/shm/ways.hpp"
 
 namespace tutti::transport {
 
-// When a sender began to put a message into a ring and when it had all but done so, by the time
-// stamp counter; zeros if it had to wait for room.
-struct PutTimes {
-  uint64_t begun = 0, ended = 0;
-};
+// What else is on its way while a long message comes, of which it depends what each way takes.
+enum class Company : uint8_t { none, others, both_ways };
+
+// Where long messages go both ways each way is fast only if both sides go it: so one of the two decides, and tells the
+// other one when it announces a message. None: it knows nothing yet.
+enum class Hint : uint8_t { none, read, stream };
 
 class Learnt {
  public:
-  // `slow_copy`: ticks a byte from which on the peer is far; `new_memory`: so many bytes touch a
-  // ring's memory for the first time.
-  Learnt(double slow_copy, int64_t new_memory) : distance_(slow_copy), new_memory_(new_memory) {}
-
-  // ---- of what goes to the peer
-
-  // So many bytes were copied into the ring.
-  void copied(uint64_t ticks, int64_t bytes) { distance_.learn(ticks, bytes); }
-  // For one message that may be copied or not: at times no, to learn from.
-  bool is_far() { return distance_.rules_out_a_copy(); }
-
-  // ---- of what comes from it
-
-  // Its receiver chooses of such a message whether it shall come through the ring or be read.
-  static bool has_choice(int64_t bytes) { return bytes > kLongestEager && bytes <= kLongestMiddling; }
-  // Which of the wishes is for a message that has a choice, a bit.
-  static uint32_t wish_for(int64_t bytes) { return uint32_t{1} << choice_for(bytes); }
-
-  // A message that has a choice, and began to come at `begun`, is here: all of it was read.
-  void was_read(uint64_t begun, uint64_t now, int64_t bytes) {
-    choices_[choice_for(bytes)].learn(CopyChoice::reading, since(begun, now), bytes);
-  }
-  // The same of one that came through the ring.
-  void came_through_ring(uint64_t begun, uint64_t now, const PutTimes& put, int64_t bytes) {
-    through_ring_ += bytes;
-    if (through_ring_ <= new_memory_) return;
-    // What the sender has done before, or at other times: where messages go both ways it is a part
-    // of what I do myself. (The counters of two cores may differ.)
-    int64_t ticks = since(begun, now);
-    const int64_t putting = since(put.begun, put.ended);
-    const auto meanwhile = static_cast<int64_t>(put.ended - begun);
-    ticks += putting - std::clamp<int64_t>(meanwhile, 0, std::min(putting, ticks));
-    choices_[choice_for(bytes)].learn(CopyChoice::ring, ticks, bytes);
-  }
-  // One came through the ring before its receive was there, and has to be copied once more.
-  void came_early(int64_t bytes) { choices_[choice_for(bytes)].came_early(); }
-
-  // What the peer had better send through the ring, a bit each. True: that has changed since it was
-  // asked last.
-  bool has_new_wishes(uint32_t& wishes) {
-    wishes = 0;
-    for (int i = 0; i < 2; ++i) wishes |= static_cast<uint32_t>(choices_[i].way() == CopyChoice::ring) << i;
-    return wishes != std::exchange(wishes_, wishes);
+  // `new_memory`: so many bytes touch a ring's memory for the first time.
+  explicit Learnt(int64_t new_memory) : new_memory_(new_memory) {
+    // Until more is known: while some are copied out of the ring, the sender can put in the next ones.
+    for (CopyChoice& each : choices_[static_cast<int>(Company::others)]) each = CopyChoice(CopyChoice::ring);
   }
 
-  // Of long messages that follow each other: whether the next one of so many bytes had better come through a ring.
-  bool streams(int64_t bytes) const { return runs_[run_of(bytes)].way() == CopyChoice::ring; }
-  // One of them was read, which took so long.
-  void run_was_read(uint64_t ticks, int64_t bytes) {
-    runs_[run_of(bytes)].learn(CopyChoice::reading, static_cast<int64_t>(ticks), bytes);
+  // Whether the next long message of this kind, of so many bytes, had better come through a ring, or is to be tried so.
+  bool streams(Company company, int64_t bytes) const { return choice(company, bytes).way() == CopyChoice::ring; }
+  // The same as a hint to the peer, for what goes to it while as much comes from it.
+  Hint hint(int64_t bytes) const {
+    if (!is_prompt()) return Hint::read;
+    const CopyChoice& both = choice(Company::both_ways, bytes);
+    return both.is_new() ? Hint::none : both.way() == CopyChoice::ring ? Hint::stream : Hint::read;
   }
-  // One is here that has streamed, and was fetched at `begun`. What it took is the time since the one before it was
-  // here: unless it was fetched later, and nothing is known.
-  void run_was_streamed(uint64_t begun, uint64_t now, int64_t bytes) {
-    const uint64_t before = std::exchange(last_streamed_, now);
-    CopyChoice& run = runs_[run_of(bytes)];
-    begun <= before ? run.learn(CopyChoice::ring, since(before, now), bytes) : run.pass();
+  // A message is here that was fetched at `begun`. What it took is the time since then, or since the one before it was
+  // here; or `reading` ticks, of one that I have read in turns with others.
+  void came(CopyChoice::Way way, Company company, uint64_t begun, uint64_t now, uint64_t reading, int64_t bytes) {
+    const uint64_t from = std::max(begun, std::exchange(last_here_, now));
+    if (way == CopyChoice::ring) {
+      reads_after_stall_ = std::max(reads_after_stall_ / 2, kLeastReads);
+      if (through_ring_ <= new_memory_) {
+        through_ring_ += bytes;
+        return;
+      }
+    }
+    choice(company, bytes).learn(way, static_cast<int64_t>(reading > 0 ? reading : now - std::min(from, now)), bytes);
   }
 
-  // It was asked to send, and let me wait: some messages are read before it is asked again.
-  void let_me_wait() { reads_ = kReadsAfterStall; }
+  // It was asked to send, and let me wait: some messages are read before it is asked again. They are few, since it may
+  // have lost its core for once, or have touched new memory; of one that does so again and again they are ever more.
+  void let_me_wait() {
+    reads_ = reads_after_stall_;
+    if (through_ring_ > new_memory_) reads_after_stall_ = std::min(2 * reads_after_stall_, kMostReads);
+  }
+  // It says that it is to be asked again.
+  void is_back() { reads_ = 0; }
   bool is_prompt() const { return reads_ == 0; }
   // The same for a message: if not, this one is read.
   bool is_prompt_for_one() { return reads_ == 0 || (--reads_, false); }
 
  private:
-  static constexpr int kReadsAfterStall = 64;
+  static constexpr int kLeastReads = 8, kMostReads = 1024;
 
-  // What comes later, too: what one core has read out of the other's reach costs the next who
-  // writes it. 64 KiB that two ranks have just written, exchange and read took as long to be read
-  // as through the ring, and with what comes before and after 12.6 and 7.2 us. (A read takes 0.5
-  // times as long where buffers are sent over and over, 1.4 times one way, 0.8 to 1.0 in an
-  // exchange.)
-  static constexpr double kReadCostsLater = 1.6;
-  static int choice_for(int64_t bytes) { return bytes > 2 * kLongestEager; }
-  static int run_of(int64_t bytes) { return bytes <= kLongestMiddling ? 0 : bytes <= 4 * kLongestMiddling ? 1 : 2; }
-  static int64_t since(uint64_t before, uint64_t now) {
-    return std::max<int64_t>(static_cast<int64_t>(now - before), 0);
+  static constexpr int64_t kLengths[] = {kLongestEager, kLongestMiddling, 4 * kLongestMiddling, 16 * kLongestMiddling};
+  CopyChoice& choice(Company company, int64_t bytes) {
+    return choices_[static_cast<int>(company)]
+                   [std::ranges::count_if(kLengths, [&](int64_t each) { return bytes > each; })];
+  }
+  const CopyChoice& choice(Company company, int64_t bytes) const {
+    return const_cast<Learnt*>(this)->choice(company, bytes);
   }
 
-  Distance distance_;
-  CopyChoice choices_[2] = {{CopyChoice::reading, kReadCostsLater}, {CopyChoice::reading, kReadCostsLater}};
-  // By run_of(). Where messages follow each other both ways are timed with what comes later.
-  CopyChoice runs_[3] = {{CopyChoice::ring, 1}, {CopyChoice::ring, 1}, {CopyChoice::ring, 1}};
-  uint64_t last_streamed_ = 0;  // when the latest of a run was here, by the time stamp counter
-  uint32_t wishes_ = 0;         // that the peer has been told of
+  CopyChoice choices_[3][std::size(kLengths) + 1];  // by company and length
+  uint64_t last_here_ = 0;                          // when the latest of them was here, by the time stamp counter
   int64_t new_memory_;
-  int64_t through_ring_ = 0;  // bytes of messages of middle length
-  int reads_ = 0;
+  int64_t through_ring_ = 0;  // bytes, until none of them touches new memory
+  int reads_ = 0, reads_after_stall_ = kLeastReads;
 };
 
 }  // namespace tutti::transport

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "base/cpu.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
 #include "memory/movers.hpp"
@@ -134,21 +133,12 @@ Leaving Outbox::leaving(Peer& to, const Outgoing& outgoing) {
   const int64_t bytes = outgoing.header.bytes;
   return way_of(kLeaving, to.out.limits, bytes, [&](Need condition) {
     switch (condition) {
-        // clang-format off
-      case two_cores: return both_copy_;
-      case one_run: return outgoing.payload.contiguous();
-      case awake: return to.desk->asleep.load(std::memory_order_relaxed) == 0;
-      case of_choice: return Learnt::has_choice(bytes);
-      case wished: return (to.out.ring.wishes() & Learnt::wish_for(bytes)) != 0;
-      // clang-format on
-      case room_for_all: {
-        const int64_t pieces = bytes / kEagerPiece + 1, heads = pieces * 2 * static_cast<int64_t>(kLine);
-        return to.out.ring.has_room(static_cast<size_t>(bytes + heads), 4 * kEagerPiece);
-      }
-      case far:
-        return to.learnt.is_far();
-      case readable:
-        return to.memory.reach() == memory::Reach::kernel_copies;
+      case two_cores:
+        return both_copy_;
+      case one_run:
+        return outgoing.payload.contiguous();
+      case awake:
+        return to.desk->asleep.load(std::memory_order_relaxed) == 0;
       default:
         return false;  // is asked of what comes alone
     }
@@ -169,9 +159,7 @@ bool Outbox::put_inline(Peer& to, const Header& header, const Payload& payload) 
 bool Outbox::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const Header& header = outgoing.header;
   const int64_t piece = std::min(kEagerPiece, to.out.limits[Length::inlined]);
-  const bool at_once = offset == 0;
-  const uint64_t begun = cpu::ticks();
-  if (at_once) {
+  if (offset == 0) {
     const size_t head = length_of_head(header, 0);
     const size_t begin = head + sizeof(Announcement);
     const size_t length = begin + static_cast<size_t>(piece);
@@ -187,13 +175,10 @@ bool Outbox::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
   }
   while (offset < header.bytes) {
     const int64_t length = std::min(piece, header.bytes - offset);
-    const bool timed = at_once && offset + length == header.bytes;
-    if (!put_fragment(to, outgoing.payload, offset, length, timed ? PutTimes{begun, cpu::ticks()} : PutTimes{}))
-      return false;
+    if (!put_fragment(to, outgoing.payload, offset, length)) return false;
     TUTTI_FAULT_POINT("pieces.under_way");
     offset += length;
   }
-  if (at_once) to.learnt.copied(cpu::ticks() - begun, header.bytes);
   return true;
 }
 
@@ -203,7 +188,8 @@ bool Outbox::put_announcement(Peer& to, const Outgoing& outgoing) {
   const size_t length = head + sizeof(Announcement);
   std::byte* record = to.out.ring.reserve(length);
   if (!record) return false;
-  const uint8_t flags = write_head(record, header, header.ticket, to);
+  uint8_t flags = write_head(record, header, header.ticket, to);
+  if (me_ < to.index) flags |= static_cast<uint8_t>(static_cast<int>(to.learnt.hint(header.bytes)) << kHintShift);
   Announcement announcement{.bytes = header.bytes, .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
   if (outgoing.payload.contiguous()) announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
   std::memcpy(record + head, &announcement, sizeof announcement);
@@ -217,10 +203,9 @@ bool Outbox::put_announcement(Peer& to, const Outgoing& outgoing) {
 }
 
 // Of a middling message.
-bool Outbox::put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length, PutTimes times) {
+bool Outbox::put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length) {
   std::byte* const record = begin_fragment(to.out.ring, 0, offset, length);
   if (!record) return false;
-  std::memcpy(record + kFragmentBody, &times, sizeof times);
   memory::pack(payload, offset, record + kFragmentHead, length);
   commit(to, record_word(RecordType::fragment, fragment_length(length), 0));
   return true;

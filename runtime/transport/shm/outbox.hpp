@@ -55,7 +55,7 @@ class Outbox {
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool put_announcement(Peer& to, const Outgoing& outgoing);
-  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length, PutTimes times);
+  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length);
   bool put_piece(Peer& to, const Stream& stream, int64_t length) TUTTI_ENGINE_OWNED;
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset) TUTTI_ENGINE_OWNED;

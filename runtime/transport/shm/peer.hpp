@@ -33,14 +33,18 @@ struct Incoming {
   bool dropped = false;
   bool among_others = false;  // of long ones from the same sender
   bool streams = false;       // through the ring
-  bool in_run = false;        // could stream, so that what it takes is to be learnt from
-  bool joins = false;         // both copy: read by Joint's rules when its turn comes
-  int64_t asked = 0;          // the sender has been asked for what comes before
-  PutTimes put;               // through the ring
-  uint64_t begun = 0;         // when, by the time stamp counter, if its copying shall be measured
-  uint64_t reading = 0;       // ticks that its reading has taken so far; of one in a run
-  int lost = 0;               // its sender has failed before all of it was here: the class of the error
-  int idle = 0;               // passes since a fragment came, or for the last piece
+  Hint hint = Hint::none;     // the sender's, how it had better come
+  bool undecided = false;     // how it comes: it has been fetched by a call that does not wait
+  // Could come by either way, so that what it takes is to be learnt from; and what is to be known for that.
+  bool has_choice = false;
+  CopyChoice::Way way = CopyChoice::reading;
+  Company company = Company::none;
+  bool joins = false;    // both copy: read by Joint's rules when its turn comes
+  int64_t asked = 0;     // the sender has been asked for what comes before
+  uint64_t begun = 0;    // when it was fetched, by the time stamp counter
+  uint64_t reading = 0;  // ticks that its reading has taken so far
+  int lost = 0;          // its sender has failed before all of it was here: the class of the error
+  int idle = 0;          // passes since a fragment came, or for the last piece
   // Among those that stream from its peer; among those that nobody uses, `next` alone.
   Incoming *next = nullptr, *previous = nullptr;
 };

@@ -26,8 +26,7 @@ enum class RecordType : uint8_t {
   done,          // body: the sender's name of the message: it has been fetched, or dropped
   join,          // body: the sender's name of the message, which message of the ring's Joint it is, where
                  // it lies at the sender's
-  fragment,      // body: the receiver's name of the message or 0, offset, and with 0 PutTimes (of the last one); at
-                 // kFragmentHead the bytes
+  fragment,      // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
 };
 
 // How what a receiver asks for shall come: by the pair's own ring or a large one that it has
@@ -42,7 +41,6 @@ struct Asked {
 };
 
 inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and a body of three
-inline constexpr size_t kFragmentBody = 3 * sizeof(uint64_t);   // the word, a name and an offset
 inline constexpr size_t kFragmentHead = kLine;                  // keeps the bytes aligned
 
 inline RecordWord record_word(RecordType type, size_t length, uint8_t flags, uint16_t value = 0) {
@@ -55,6 +53,7 @@ inline constexpr uint8_t kOfCollective = 2;  // a CollectiveHead follows
 inline constexpr uint8_t kNamed = 4;         // Header::ticket follows, behind that
 inline constexpr uint8_t kKept = 8;          // of a message: its head is that of those to come with kSame
 inline constexpr uint8_t kSame = 16;         // no head but the word: as the last one with kKept
+inline constexpr int kHintShift = 5;         // of an announcement: two bits, a Hint
 
 struct MessageHead {
   uint64_t word;  // the ring's

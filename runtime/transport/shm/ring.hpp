@@ -68,7 +68,6 @@ class WriterOfRing {
   WriterOfRing(Memory& memory, size_t size) : memory_(&memory), capacity_(Memory::capacity(size)), known_(capacity_) {}
 
   Joint& joint() const { return memory_->joint; }
-  uint32_t wishes() const { return memory_->wishes.load(std::memory_order_relaxed); }
 
   // A record that always fits into a ring that has been read to its end.
   size_t longest_record() const { return (capacity_ / 4) & ~(kLine - 1); }
@@ -84,15 +83,6 @@ class WriterOfRing {
 
   // The reader has made room since reserve() looked last.
   bool room_has_grown() const { return memory_->consumed.load(std::memory_order_acquire) > consumed_; }
-
-  // Records of so many bytes together, each of at most half of `slack`, have room now, if they come
-  // next.
-  bool has_room(size_t bytes, size_t slack) {
-    reader_is_at(memory_->consumed.load(std::memory_order_acquire));
-    const bool in_this_lap = consumed_ >= lap_;
-    const size_t room = known_ - offset_ + (in_this_lap ? consumed_ - lap_ : 0);
-    return bytes + slack <= room;
-  }
 
   // The reader has come to `position` or further: what its RingReader::position() said, by another
   // way than the ring's own memory, which is left where it is.
@@ -256,7 +246,6 @@ class ReaderOfRing {
 
   bool exists() const { return memory_ != nullptr; }
   Joint& joint() const { return memory_->joint; }
-  void wish(uint32_t wishes) { memory_->wishes.store(wishes, std::memory_order_relaxed); }
 
   // The next record's first word; zero: there is none yet; kToTheStart: go_to_start() is due.
   uint64_t ready() {

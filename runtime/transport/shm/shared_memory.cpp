@@ -3,7 +3,6 @@
 #include "transport/shm/shared_memory.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "members/processes.hpp"
@@ -20,8 +19,7 @@ int index_in(const std::vector<int>& processes, int process) {
 }  // namespace
 
 Result<std::unique_ptr<SharedMemory>> SharedMemory::open(const SharedMemoryOptions& options) {
-  std::random_device random;
-  auto token = std::make_unique<uint64_t>(static_cast<uint64_t>(random()) << 32 | random());
+  std::unique_ptr<const uint64_t> token = memory::value_to_know();
   const auto members = static_cast<int>(options.processes.size());
   const int me = index_in(options.processes, options.process);
   auto segment = options.file >= 0 ? NodeSegment::attach(options.file, members, me, *token)
@@ -31,15 +29,15 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::open(const SharedMemoryOptio
       std::make_unique<SharedMemoryTransport>(std::move(*segment), std::move(token), options));
 }
 
-SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segment, std::unique_ptr<uint64_t> token,
-                                             const SharedMemoryOptions& options)
+SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segment,
+                                             std::unique_ptr<const uint64_t> token, const SharedMemoryOptions& options)
     : token_(std::move(token)),
       segment_(std::move(segment)),
       me_(index_in(options.processes, options.process)),
       desk_(segment_->desk(me_)),
       processes_(options.processes),
       read_peers_(options.read_peers),
-      nothing_learnt_(options.slow_copy, static_cast<int64_t>(segment_->ring_size())),
+      nothing_learnt_(static_cast<int64_t>(segment_->ring_size())),
       doorbell_(desk_, segment_->sleepers(), segment_->fence_due()),
       outbox_(*segment_, me_, options, peers_),
       incomings_(*segment_, options, peers_, outbox_),

@@ -11,9 +11,9 @@
 //                     receiver need progress
 //     from both ends  two processors copy faster than one: a sender that is there as well writes
 //                     the back of the message into the receiver's memory meanwhile
-//     streamed        where several come one after the other, the sender is asked to send a part at
-//                     a time through a ring, and the receiver reads the rest itself when it lets it
-//                     wait
+//     streamed        where that has shown itself to be faster, the sender is asked to send a part
+//                     at a time through a ring, and the receiver reads the rest itself when it lets
+//                     it wait
 //     sent            the sender is asked for all of it, through a ring, where it cannot be read
 //
 // A ring that is full makes no caller wait: what does not fit is kept back, in order, and written
@@ -30,7 +30,6 @@
 #include "base/result.hpp"
 #include "transport/peer_copies.hpp"
 #include "transport/shared/node_areas.hpp"
-#include "transport/shm/distance.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::members {
@@ -42,13 +41,13 @@ namespace tutti::transport {
 class WordBells;
 
 struct SharedMemoryOptions {
-  std::string name;                    // of the segment: the same for all ranks of the node
-  int file = -1;                       // instead of the name: NodeSegment::make_file() or open_file()
-  std::vector<int> processes;          // the process ids that share it, ascending
-  int process = 0;                     // mine, among them
-  bool read_peers = true;              // long messages by reading the sender's memory, where allowed
-  bool both_copy = true;               // each process has a core: two may be busy with one message
-  double slow_copy = Distance::kSlow;  // ticks a byte; from here on its receiver is far
+  std::string name;            // of the segment: the same for all ranks of the node
+  int file = -1;               // instead of the name: NodeSegment::make_file() or open_file()
+  std::vector<int> processes;  // the process ids that share it, ascending
+  int process = 0;             // mine, among them
+  bool read_peers = true;      // long messages by reading the sender's memory, where allowed
+  bool try_rings = true;       // through a ring where that is found to be faster
+  bool both_copy = true;       // each process has a core: two may be busy with one message
   // A message can never leave, and its receiver waits for it: ends the job. Without one the message
   // ends with the error.
   std::function<void(int process, const Error& why)> no_way;

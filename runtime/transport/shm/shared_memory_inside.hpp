@@ -24,7 +24,7 @@ namespace tutti::transport {
 
 class SharedMemoryTransport final : public SharedMemory {
  public:
-  SharedMemoryTransport(std::unique_ptr<NodeSegment> segment, std::unique_ptr<uint64_t> token,
+  SharedMemoryTransport(std::unique_ptr<NodeSegment> segment, std::unique_ptr<const uint64_t> token,
                         const SharedMemoryOptions& options);
 
   bool complete() const override { return segment_->complete(); }
@@ -72,7 +72,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool write(int peer, uint64_t address, const std::byte* from, int64_t bytes) override TUTTI_ENGINE_OWNED {
     return at(peer).memory.write(address, from, bytes);
   }
-  bool is_asleep(int peer) override TUTTI_ENGINE_OWNED {
+  bool hears_late(int peer) override TUTTI_ENGINE_OWNED {
     return at(peer).desk->asleep.load(std::memory_order_relaxed) != Desk::awake;
   }
   bool progress() override TUTTI_ENGINE_OWNED;
@@ -92,11 +92,11 @@ class SharedMemoryTransport final : public SharedMemory {
   [[gnu::noinline]] Peer& meet(int process, int index);
   void find_openings();
 
-  const std::unique_ptr<uint64_t> token_;       // peers try to read it
-  const std::shared_ptr<NodeSegment> segment_;  // areas outlive the transport
-  const int me_;                                // my index among the node's processes
-  Desk& desk_;                                  // mine
-  const std::vector<int> processes_;            // of the node, by index
+  const std::unique_ptr<const uint64_t> token_;  // peers try to read it
+  const std::shared_ptr<NodeSegment> segment_;   // areas outlive the transport
+  const int me_;                                 // my index among the node's processes
+  Desk& desk_;                                   // mine
+  const std::vector<int> processes_;             // of the node, by index
   const bool read_peers_;
   const Learnt nothing_learnt_;
   // Those that were spoken to, or have spoken: more may come while one is served.

@@ -105,6 +105,7 @@ void Streams::ask_no_more(Peer& from) {
   from.learnt.let_me_wait();
   for (Incoming* incoming = from.in.streaming; incoming;) {
     Incoming* const following = incoming->next;
+    incoming->has_choice = false;  // what it takes says nothing of the way
     incoming->idle = 0;
     if (incoming->arrived == incoming->asked) read_the_rest(*incoming);
     incoming = following;

@@ -14,11 +14,11 @@ namespace tutti::transport {
 
 // Lengths at which the ways part, in bytes; where rings are small, those of what goes through them are less.
 inline constexpr int64_t kLongestInline = 2 << 10;
-inline constexpr int64_t kLeastRead = 8 << 10;
+inline constexpr int64_t kLongestSmall = 8 << 10;
 inline constexpr int64_t kLongestEager = 32 << 10;
 inline constexpr int64_t kLongestMiddling = 128 << 10;
 
-enum class Length : uint8_t { none, inlined, unread, eager, middling, any };
+enum class Length : uint8_t { none, inlined, small, eager, middling, any };
 
 // The longest messages that count as each, of a peer.
 class Limits {
@@ -29,7 +29,7 @@ class Limits {
   constexpr explicit Limits(int64_t record, int64_t edge = 0)
       : bytes_{-1,
                std::min(kLongestInline, record - edge),
-               kLeastRead - 1,
+               std::min(kLongestSmall, 2 * record),
                std::min(kLongestEager, 2 * record),
                std::min(kLongestMiddling, 2 * record),
                INT64_MAX} {}
@@ -44,22 +44,18 @@ class Limits {
 // What may have to hold, a bit each. Asked in this order, and only as far as a row needs: what is dear to find out
 // comes last.
 enum Need : uint32_t {
-  two_cores = 1 << 0,     // sender and receiver each have a core: both may copy at once
-  one_run = 1 << 1,       // the bytes lie in one run: the sender's; of an announced one where they go
-  awake = 1 << 2,         // the other side does not sleep
-  of_choice = 1 << 3,     // its length is one of which the receiver says what it wishes
-  wished = 1 << 4,        // it wishes such messages through the ring
-  room_for_all = 1 << 5,  // the ring takes all of it now
-  among_others = 1 << 6,  // several long ones follow each other
-  alone = 1 << 7,         // and the opposite
-  one_way = 1 << 8,       // I have announced nothing to the sender: messages do not go both ways
-  large_ring = 1 << 9,    // there is a ring that carries more than reading does
-  prompt = 1 << 10,       // the sender has not let me wait lately
-  gains = 1 << 11,        // and has sent such messages sooner through a ring than they could be read (learnt.hpp)
-  far = 1 << 12,          // its copies into the ring are slow (learnt.hpp)
-  readable = 1 << 13,     // the kernel lets the receiver read the sender's memory where the message lies
+  two_cores = 1 << 0,   // sender and receiver each have a core: both may copy at once
+  one_run = 1 << 1,     // the bytes lie in one run: the sender's; of an announced one where they go
+  awake = 1 << 2,       // the other side does not sleep
+  awaited = 1 << 3,     // the receiver is in a call that waits: it does not compute meanwhile
+  alone = 1 << 4,       // no other long one is on its way from the sender
+  one_way = 1 << 5,     // I have announced nothing to the sender: messages do not go both ways
+  large_ring = 1 << 6,  // there is a ring that carries more than reading does
+  prompt = 1 << 7,      // the sender has not let me wait lately
+  readable = 1 << 8,    // the kernel lets the receiver read the sender's memory where the message lies
+  gains = 1 << 9,  // such messages come sooner through a ring than by the other ways, or that is tried (learnt.hpp)
 };
-inline constexpr uint32_t kLastCondition = readable;
+inline constexpr uint32_t kLastCondition = gains;
 
 template <class Way>
 struct Row {
@@ -73,10 +69,8 @@ enum class Leaving : uint8_t { in_one_record, in_pieces, announced };
 
 inline constexpr Row<Leaving> kLeaving[] = {
     {Length::none, Length::inlined, 0, Leaving::in_one_record},
-    {Length::unread, Length::eager, two_cores | one_run | awake | far | readable, Leaving::announced},
+    {Length::small, Length::eager, two_cores | one_run | awake, Leaving::announced},
     {Length::none, Length::eager, 0, Leaving::in_pieces},
-    // If it had to wait for room, its receiver would have to wait for the sender.
-    {Length::eager, Length::middling, two_cores | one_run | of_choice | wished | room_for_all, Leaving::in_pieces},
     {Length::none, Length::any, 0, Leaving::announced},
 };
 
@@ -84,10 +78,7 @@ inline constexpr Row<Leaving> kLeaving[] = {
 enum class Coming : uint8_t { streamed, from_both_ends, read, sent };
 
 inline constexpr Row<Coming> kComing[] = {
-    // One message alone is over sooner when it is read; and where messages go both ways, both sides have enough to do
-    // with reading.
-    {Length::none, Length::any, two_cores | awake | among_others | one_way | large_ring | prompt | gains | readable,
-     Coming::streamed},
+    {Length::none, Length::any, two_cores | awake | awaited | large_ring | prompt | readable | gains, Coming::streamed},
     // What the sender has written lies in its own cache: of shorter ones the receiver gains less by its help than it
     // loses when it reads them (64 KiB: 2.7 instead of 3.1 us; received and added up 8.8 instead of 4.4; Xeon).
     {Length::middling, Length::any, two_cores | one_run | alone | one_way | readable, Coming::from_both_ends},

@@ -61,6 +61,7 @@ class Stress final : public Transport, private Receiver {
 
   void unsent(int more) override TUTTI_ENGINE_OWNED { receiver_->unsent(more); }
   bool takes_turns() override TUTTI_ENGINE_OWNED { return receiver_->takes_turns(); }
+  Driver driver() override TUTTI_ENGINE_OWNED { return receiver_->driver(); }
   void arrived(const Arrival& arrival) override TUTTI_ENGINE_OWNED {
     Source& source = sources_[arrival.header.process];
     Message message{arrival.header, nullptr, arrival.rendezvous, 0};

@@ -4,12 +4,11 @@
 
 #include "check.hpp"
 
-// To each rank of MPI_COMM_WORLD, so far.
+// To each rank of a communicator, so far.
 class Messages {
  public:
-  Messages() {
+  explicit Messages(MPI_Comm comm = MPI_COMM_WORLD) {
     int level, index = -1, count = 0, size = 0;
-    MPI_Comm comm = MPI_COMM_WORLD;
     OK(MPI_Comm_size(comm, &size));
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
     OK(MPI_T_pvar_session_create(&session_));
