@@ -7,18 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "base/by_process.hpp"
 #include "base/engine_owned.hpp"
+#include "rma/lock_line.hpp"
 
 namespace tutti::rma {
-
-// How a lock is asked for.
-struct LockWish {
-  bool exclusive = false;
-  bool passes = false;  // shares it, and does not wait for those who wait
-};
 
 // The lock where it is taken in memory that ranks of a node share: of those elsewhere, who ask its owner.
 class CommonLock {
@@ -30,8 +25,9 @@ class CommonLock {
   virtual bool holds(int rank) const TUTTI_ENGINE_OWNED = 0;
   // Somebody waits for it, or has it alone.
   virtual bool is_awaited() const TUTTI_ENGINE_OWNED = 0;
-  // LockQueue::before(), of those who are known.
+  // LockLine's, of those elsewhere who wait: of those who are known.
   virtual std::vector<int> before(int rank) const TUTTI_ENGINE_OWNED = 0;
+  virtual std::vector<int> first_ones() const TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~CommonLock() = default;
@@ -41,8 +37,8 @@ class LockQueue {
  public:
   // True: `rank` holds it now. False: it waits.
   bool request(int rank, LockWish wish) {
-    if ((!waiting_.empty() && !wish.passes) || !is_free_for(wish.exclusive)) {
-      waiting_.push_back({rank, wish});
+    if ((!line_.is_empty() && !wish.passes) || !is_free_for(wish.exclusive)) {
+      line_.push(rank, wish);
       return false;
     }
     take(rank, wish.exclusive);
@@ -50,58 +46,55 @@ class LockQueue {
   }
   // Of a holder: who holds it from now on.
   std::vector<int> release(int rank) {
-    std::erase(holders_, rank);
-    if (holders_.empty()) exclusive_ = false;
+    give_up(rank);
     std::vector<int> next;
-    const auto enters = [&](const Waiting& w) {
-      take(w.rank, w.wish.exclusive);
-      next.push_back(w.rank);
-    };
-    while (!waiting_.empty() && is_free_for(waiting_.front().wish.exclusive)) {
-      enters(waiting_.front());
-      waiting_.pop_front();
+    while (!line_.is_empty() && is_free_for(line_.first_wish().exclusive)) {
+      const int first = line_.first();
+      take(first, line_.first_wish().exclusive);
+      line_.remove(first);
+      next.push_back(first);
     }
     if (exclusive_) return next;
-    std::erase_if(waiting_, [&](const Waiting& w) {
-      if (w.wish.passes) enters(w);
-      return w.wish.passes;
-    });
+    for (const int passing : line_.take_passing()) {
+      take(passing, false);
+      next.push_back(passing);
+    }
     return next;
   }
   bool holds(int rank) const {
-    for (const int holder : holders_)
-      if (holder == rank) return true;
-    return false;
+    const uint32_t* const place = held_at_.find(rank);
+    return place && *place != 0;
   }
   bool is_free() const { return holders_.empty(); }
-  const std::vector<int>& holders() const { return holders_; }
+  const std::vector<int>& holders() const { return holders_; }  // in no order
   bool is_exclusive() const { return exclusive_; }
-  bool is_awaited() const { return !waiting_.empty(); }
-  // Who must let go before it is the turn of `rank`: those that hold it, and those before it in the
-  // queue unless it passes them. Empty: it does not wait.
-  std::vector<int> before(int rank) const {
-    std::vector<int> ranks = holders_;
-    for (const Waiting& w : waiting_) {
-      if (w.rank == rank) return w.wish.passes ? holders_ : ranks;
-      ranks.push_back(w.rank);
-    }
-    return {};
-  }
+  bool is_awaited() const { return !line_.is_empty(); }
+  // LockLine's.
+  std::vector<int> before(int rank) const { return line_.before(rank, holders_, exclusive_); }
+  std::vector<int> first_ones() const { return line_.first_ones(); }
 
  private:
-  struct Waiting {
-    int rank;
-    LockWish wish;
-  };
   bool is_free_for(bool exclusive) const { return holders_.empty() || (!exclusive && !exclusive_); }
   void take(int rank, bool exclusive) {
     holders_.push_back(rank);
+    held_at_.set(rank, static_cast<uint32_t>(holders_.size()));
     exclusive_ = exclusive;
+  }
+  void give_up(int rank) {
+    const uint32_t place = *held_at_.find(rank);
+    held_at_.set(rank, 0);
+    if (const int last = holders_.back(); last != rank) {
+      holders_[place - 1] = last;
+      held_at_.set(last, place);
+    }
+    holders_.pop_back();
+    if (holders_.empty()) exclusive_ = false;
   }
 
   std::vector<int> holders_;
+  ByProcess<uint32_t> held_at_;  // one more than where in holders_, of those that have held it once; 0: not there
   bool exclusive_ = false;
-  std::deque<Waiting> waiting_;
+  LockLine line_;
 };
 
 }  // namespace tutti::rma

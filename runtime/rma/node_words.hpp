@@ -196,17 +196,19 @@ class NodeWords {
   // Written by its owner behind the taking, so that a ticket may be unknown for a moment.
   int names() const { return members_ + kElsewhere; }
   void name(int member, int who, const TicketLock::Ticket& ticket, int rank) const {
-    names_of(member)[who].store(uint64_t{ticket.number} << 32 | (static_cast<uint32_t>(rank) + 1),
-                                std::memory_order_release);
+    names_of(member)[who].store(
+        uint64_t{ticket.number} << 32 | (ticket.exclusive ? kAlone : 0) | (static_cast<uint32_t>(rank) + 1),
+        std::memory_order_release);
   }
   void forget(int member, int who) const { names_of(member)[who].store(0, std::memory_order_release); }
   bool is_named(int member, int who) const { return names_of(member)[who].load(std::memory_order_relaxed) != 0; }
-  // visit(who, ticket's number, rank in the window).
+  // visit(who, ticket, rank in the window).
   template <class Visit>
   void each_named(int member, Visit&& visit) const {
     for (int who = 0; who < names(); ++who)
       if (const uint64_t word = names_of(member)[who].load(std::memory_order_acquire))
-        visit(who, static_cast<uint32_t>(word >> 32), static_cast<int>(static_cast<uint32_t>(word) - 1));
+        visit(who, TicketLock::Ticket{static_cast<uint32_t>(word >> 32), (word & kAlone) != 0},
+              static_cast<int>((static_cast<uint32_t>(word) & ~kAlone) - 1));
   }
 
   // Who is in the lock of all, of the members. Written by each behind its coming and before its leaving, so that one may be
@@ -226,6 +228,7 @@ class NodeWords {
   }
 
  private:
+  static constexpr uint32_t kAlone = uint32_t{1} << 31;  // in a name: its ticket is exclusive
   struct alignas(cpu::kLine) Head {
     alignas(cpu::kLine) TicketLock lock;
     std::atomic<uint32_t> unnamed;

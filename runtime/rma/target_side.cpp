@@ -84,28 +84,40 @@ void TargetSide::asks_lock(int origin, LockWish wish) {
 void TargetSide::unlock(int origin) {
   if (witness_) [[unlikely]]
     witness_->completes(origin);
+  std::vector<int> next;
   if (common_lock_) {
     if (common_lock_->holds(origin)) common_lock_->release(origin);
-  } else if (lock_.holds(origin))
-    for (const int next : lock_.release(origin)) answers_->granted(next);
+  } else if (lock_.holds(origin)) {
+    next = lock_.release(origin);
+  }
+  for (const int each : next) answers_->granted(each);
   TUTTI_FAULT_POINT("lock.passed_on");
   answers_->unlocked(origin, common_lock_ ? common_lock_->is_awaited() : lock_.is_awaited());
+  for (const int each : next) tell_that_none(each);
   tell_holders();
 }
 
 void TargetSide::asks_holders(int origin) {
-  served_[origin].wants_holders = true;
-  tell_holders();
+  std::vector<int> ranks = before(origin);
+  answers_->holders(origin, ranks);
+  if (common_lock_ ? !common_lock_->holds(origin) : !ranks.empty()) told_[origin] = std::move(ranks);
+}
+
+void TargetSide::tell_that_none(int origin) {
+  if (told_.erase(origin) > 0) answers_->holders(origin, {});
 }
 
 // To those that have asked. Each change is told before its effect can be seen elsewhere, so that
 // nobody who has received all messages for him waits for the wrong ones.
 void TargetSide::tell_holders() {
-  for (auto& [rank, served] : served_) {
-    if (!served.wants_holders) continue;
-    const std::vector<int> before = common_lock_ ? common_lock_->before(rank) : lock_.before(rank);
-    if (common_lock_ ? common_lock_->holds(rank) : before.empty()) served.wants_holders = false;
-    answers_->holders(rank, before);
+  if (told_.empty()) return;
+  for (const int rank : common_lock_ ? common_lock_->first_ones() : lock_.first_ones()) {
+    const auto at = told_.find(rank);
+    if (at == told_.end()) continue;
+    std::vector<int> ranks = before(rank);
+    if (at->second == ranks) continue;
+    at->second = std::move(ranks);
+    answers_->holders(rank, at->second);
   }
 }
 

@@ -32,7 +32,7 @@ class Answers {
   virtual void granted(int origin) TUTTI_ENGINE_OWNED = 0;
   // `awaited`: others wait for the lock that it has given up.
   virtual void unlocked(int origin, bool awaited) TUTTI_ENGINE_OWNED = 0;
-  // Those whom it waits for with its lock, in the order of their turns; empty: it waits no more.
+  // Those whom it waits for with its lock (LockLine), in the order of their turns; empty: none is known, or it waits no more.
   virtual void holders(int origin, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED = 0;
   // What the calls of its epoch have to say.
   virtual void failed(int origin, const Error& error) TUTTI_ENGINE_OWNED = 0;
@@ -79,6 +79,7 @@ class TargetSide {
   // Of the common lock: it is the turn of one that has asked; or others have gone before those that wait.
   void grants(int origin) TUTTI_ENGINE_OWNED {
     answers_->granted(origin);
+    tell_that_none(origin);
     tell_holders();
   }
   void lock_has_moved() TUTTI_ENGINE_OWNED { tell_holders(); }
@@ -112,13 +113,16 @@ class TargetSide {
   struct Served {
     int unfinished = 0;
     int32_t completes = 0;
-    bool wants_holders = false;
     std::vector<Behind> when_finished;
   };
   Error check_attached(const TargetBuffer& buffer) const TUTTI_ENGINE_OWNED;
   void settle(int origin, Behind what) TUTTI_ENGINE_OWNED;
   void unlock(int origin) TUTTI_ENGINE_OWNED;
+  std::vector<int> before(int origin) const TUTTI_ENGINE_OWNED {
+    return common_lock_ ? common_lock_->before(origin) : lock_.before(origin);
+  }
   void tell_holders() TUTTI_ENGINE_OWNED;
+  void tell_that_none(int origin) TUTTI_ENGINE_OWNED;
 
   const int rank_;
   Answers* answers_ TUTTI_OWNERS = nullptr;
@@ -129,6 +133,8 @@ class TargetSide {
   std::unordered_map<int, Served> served_ TUTTI_OWNERS;  // by origin
   int unfinished_ TUTTI_OWNERS = 0;
   LockQueue lock_ TUTTI_OWNERS;
+  // By origin, of those that have asked for whom they wait, and wait: what they have been told.
+  std::unordered_map<int, std::vector<int>> told_ TUTTI_OWNERS;
 };
 
 }  // namespace tutti::rma

@@ -72,6 +72,8 @@ WRONG = [
     ("window_lock_alone", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_(un)?lock.*target 1.*waits for rank 1"]),
     # Among messages a lock of all has asked nobody yet, and the one alone is had.
     ("window_lock_alone", 3, "wait for each other", ["rank 0.*(MPI_Win_lock.*target 2.*waits for rank 1|MPI_Finalize)"]),
+    # Rank 1 waits in its barrier, or, where a lock of the node's is waited for at once, for that.
+    ("window_sharers", 4, "wait for each other", ["rank 2.*MPI_Win_(flush|lock).*target 0.*waits for"]),
     ("window_lock_of_own", 2, "ranks 0 and 1 wait for each other", ["rank 1.*MPI_Win_(un)?lock.*target 1.*waits for rank 0"]),
     ("window_lock_of_own", 3, "wait for each other", ["rank 1.*MPI_Win_(un)?lock.*target 1.*waits for.* rank"]),
     ("window_locks", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_(un)?lock.*target 1.*waits for rank 1"]),
@@ -82,7 +84,7 @@ WRONG = [
     ("file_close", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_File_sync.*waits for rank 1", "rank 1.*MPI_Recv.*from 0"]),
     ("threads", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*tag 1", "rank 0.*MPI_Recv.*tag 2"]),
 ]
-RIGHT = [("slow_sender", 4), ("slow_files", 3), ("slow_window", 2), ("slow_window", 3), ("slow_lock", 4), ("slow_root", 3), ("slow_any", 4), ("slow_any_one", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
+RIGHT = [("slow_sender", 4), ("slow_files", 3), ("slow_window", 2), ("slow_window", 3), ("slow_lock", 4), ("slow_sharers", 4), ("slow_root", 3), ("slow_any", 4), ("slow_any_one", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
          ("slow_polling", 3), ("slow_thread", 2)]
 
 # Right, with few open files: what looks for deadlocks takes none that the program needs.

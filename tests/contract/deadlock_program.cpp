@@ -64,6 +64,46 @@ void lock_and_unlock(int type, int target, MPI_Win win) {
   MPI_Win_lock(type, target, 0, win);
   MPI_Win_unlock(target, win);
 }
+// The last rank holds rank 0's part alone and then does `last`; the two before it share the lock, of which the first one waits
+// for the second one before that has it; rank 0 waits for the first one. Of four.
+template <class Last>
+void share_behind_one_alone(Last last) {
+  MPI_Win win = window();
+  MPI_Comm both;
+  MPI_Comm_split(world, rank == 1 || rank == 2, rank, &both);
+  if (rank == 3) hold(0, win);
+  MPI_Barrier(world);
+  // Behind the second answer rank 0 has the question for rank 1's lock, and then rank 2 asks.
+  for (int i = 0; i < 2 && rank == 0; ++i) {
+    recv(1, 2);
+    send(1, 2);
+  }
+  if (rank == 0) recv(1);
+  if (rank == 1) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    for (int i = 0; i < 2; ++i) {
+      send(0, 2);
+      recv(0, 2);
+    }
+    send(2, 2);
+    MPI_Barrier(both);
+    MPI_Win_unlock(0, win);
+    send(0);
+  }
+  if (rank == 2) {
+    recv(1, 2);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Win_flush(0, win);
+    MPI_Barrier(both);
+    MPI_Win_unlock(0, win);
+  }
+  if (rank == 3) {
+    last();
+    MPI_Win_unlock(0, win);
+  }
+  MPI_Win_free(&win);
+  MPI_Comm_free(&both);
+}
 MPI_File file() {
   MPI_File opened;
   MPI_File_open(world, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &opened);
@@ -260,6 +300,7 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Barrier(world);
        if (rank < 2) lock_and_unlock(MPI_LOCK_EXCLUSIVE, 1 - rank, win);
      }},
+    {"window_sharers", [] { share_behind_one_alone([] { recv(0); }); }},
     {"window_lock_of_own",  // and so does the one whose memory it is
      [] {
        MPI_Win win = window();
@@ -412,6 +453,8 @@ const std::map<std::string, std::function<void()>> cases{
        }
        MPI_Win_free(&win);
      }},
+    {"slow_sharers",  // who shares a lock does not wait for others who are to share it
+     [] { share_behind_one_alone([] { compute(kLong); }); }},
     {"slow_files",  // nonblocking ones in different order, long after each other
      [] {
        MPI_File files[] = {file(), file()};

@@ -49,6 +49,7 @@ LEFT_OUT = {
     "program.survival.stencil": "has tests of its own",
     "program.rma.ways": "is told by its argument which way operations are to go",
     "program.rma.touched": "counts messages: without the kernel's copies, and where locks are lazy",
+    "program.rma.between_jobs": "is told by its argument which way operations are to go",
     "program.rma.created": "is told by its argument which way operations are to go",
     "program.survival.deaths": "has tests of its own",
     "program.survival.semantics": "wants --on-failure",

@@ -313,9 +313,11 @@ TEST(NodeWords, tell_who_has_which_ticket) {
   EXPECT_TRUE(words->is_named(1, 0));
   EXPECT_FALSE(words->is_named(0, 0));
   std::vector<std::vector<int>> told;
-  const auto tell = [&](int who, uint32_t ticket, int rank) { told.push_back({who, static_cast<int>(ticket), rank}); };
+  const auto tell = [&](int who, const Ticket& ticket, int rank) {
+    told.push_back({who, static_cast<int>(ticket.number), ticket.exclusive, rank});
+  };
   words->each_named(1, tell);
-  EXPECT_EQ(told, (std::vector<std::vector<int>>{{0, 7, 40}, {3, 9, 99}}));
+  EXPECT_EQ(told, (std::vector<std::vector<int>>{{0, 7, 1, 40}, {3, 9, 0, 99}}));
   words->forget(1, 0);
   told.clear();
   words->each_named(1, tell);
@@ -347,8 +349,8 @@ TEST(NodeWords, have_a_place_for_each) {
       }
       EXPECT_EQ(words->unnamed(a).load(), static_cast<uint32_t>(7 + a));
       int named = 0;
-      words->each_named(a, [&](int who, uint32_t ticket, int rank) {
-        EXPECT_EQ(ticket, static_cast<uint32_t>(who));
+      words->each_named(a, [&](int who, const Ticket& ticket, int rank) {
+        EXPECT_EQ(ticket.number, static_cast<uint32_t>(who));
         EXPECT_EQ(rank, a);
         ++named;
       });

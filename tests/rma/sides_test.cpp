@@ -291,6 +291,7 @@ struct Elsewhere final : rma::CommonLock {
   bool holds(int rank) const override { return rank == holder; }
   bool is_awaited() const override { return awaited; }
   std::vector<int> before(int rank) const override { return rank == holder ? Ranks{} : others; }
+  std::vector<int> first_ones() const override { return {1}; }
 
   bool free = false, exposed = false, awaited = false;
   int holder = -1;

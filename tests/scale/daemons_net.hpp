@@ -221,7 +221,7 @@ class DaemonsNet {
     void learn(const Common<NodeTask>&) override {}
     void look(Question question) override {
       RankGroups groups;
-      for (const int rank : ranks) groups.add(net.doing(rank, net.size_, host));
+      for (const int rank : alive) groups.add(net.doing(rank, net.size_, host));
       events.grouped(0, question.number, groups.take());
     }
     void call() override { events.answered(0); }

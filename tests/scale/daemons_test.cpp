@@ -137,6 +137,29 @@ TEST(Daemons, TellOfOneAbortForAll) {
   EXPECT_GT(ended.heard, 0u);
 }
 
+// Somebody asks while the job ends: of those who are left mpirun hears no more than of all, and then the end.
+TEST(Daemons, TellOfThoseWhoAreLeftWhileTheJobEnds) {
+  DaemonsNet net(made_up_task(4096, 32), kFanOut);
+  net.launch();
+  std::set<int> first_half;
+  for (int rank = 0; rank < 4096; ++rank)
+    if (rank < 1024 || rank % 3 == 0) first_half.insert(rank);
+  net.end_some(first_half, well);
+  std::optional<JobView> view;
+  const Cost asked = net.ask(view);
+  EXPECT_EQ(net.wrong, "");
+  ASSERT_TRUE(view);
+  EXPECT_LE(asked.heard, static_cast<uint64_t>(net.children()));
+  EXPECT_LE(asked.heard_bytes, 100'000u);
+  const std::string text = why_text(*view);
+  EXPECT_NE(text.find(fmt::format("{} of its 4096 ranks are seen", 4096 - first_half.size())), text.npos) << text;
+  net.end(well);
+  net.pass_time();
+  EXPECT_EQ(net.wrong, "");
+  EXPECT_TRUE(net.job().is_over());
+  EXPECT_EQ(net.job().exit_code(), 0);
+}
+
 TEST(Daemons, TellAndHearLittleOfAMillionRanks) {
   if (!std::getenv("TUTTI_TEST_MILLION")) GTEST_SKIP() << "in the long tier";
   expect_little_at_mpirun(100'000, 128, Places::by_node);

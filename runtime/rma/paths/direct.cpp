@@ -145,7 +145,7 @@ Error DirectPath::expose() {
   const bool is_shared = !words_.lock_of_all().is_empty();
   if (!is_shared && words_.lock(me()).expose()) return {};
   int holder = -1;
-  words_.each_named(me(), [&](int, uint32_t, int rank) { holder = holder < 0 ? rank : holder; });
+  words_.each_named(me(), [&](int, const TicketLock::Ticket&, int rank) { holder = holder < 0 ? rank : holder; });
   if (is_shared)
     for (const int rank : sharing_all()) holder = rank;
   return locked_and_exposed(holder < 0 ? parts_.ranks[place(me())] : holder);
@@ -204,10 +204,10 @@ void DirectPath::ring_next(int member) const {
   const TicketLock& lock = words_.lock(member);
   if (lock.is_free()) return;
   bool elsewhere = words_.unnamed(member).load(std::memory_order_acquire) != 0;
-  words_.each_named(member, [&](int who, uint32_t number, int) {
+  words_.each_named(member, [&](int who, const TicketLock::Ticket& ticket, int) {
     if (who >= words_.members())
       elsewhere = true;
-    else if (who != me() && (is_turn(member, {number, true}) || lock.is_turn({number, false})))
+    else if (who != me() && (is_turn(member, {ticket.number, true}) || lock.is_turn({ticket.number, false})))
       parts_.bells->ring_if_asleep(who);
   });
   if (elsewhere && member != me()) parts_.bells->ring_if_asleep(member);
@@ -220,16 +220,35 @@ std::vector<int> DirectPath::sharing_all() const {
   return ranks;
 }
 
-// A guest in the lock of all is told of where it came in alone: of who waits elsewhere it is not known.
+// Who shares the lock waits for those alone who are to have it alone and come before, and for whom these wait: others who
+// share come in beside it, and may wait for it in some other call. A guest in the lock of all is told of where it came in
+// alone: of who waits elsewhere it is not known.
 std::vector<int> DirectPath::named_before(int member, const TicketLock::Ticket& ticket) const {
-  std::vector<std::pair<uint32_t, int>> before;
-  words_.each_named(member, [&](int, uint32_t other, int rank) {
-    if (static_cast<int32_t>(other - ticket.number) < 0) before.emplace_back(ticket.number - other, rank);
+  struct Named {
+    uint32_t distance;  // to the ticket
+    bool exclusive;
+    int rank;
+  };
+  std::vector<Named> before;
+  words_.each_named(member, [&](int, const TicketLock::Ticket& other, int rank) {
+    if (static_cast<int32_t>(other.number - ticket.number) < 0)
+      before.push_back({ticket.number - other.number, other.exclusive, rank});
   });
-  std::ranges::sort(before, std::greater<>());
+  std::ranges::sort(before, std::greater<>(), &Named::distance);
+  if (!ticket.exclusive)
+    while (!before.empty() && !before.back().exclusive) before.pop_back();
   std::vector<int> ranks;
-  if (ticket.exclusive) ranks = sharing_all();
-  for (const auto& [distance, rank] : before) ranks.push_back(rank);
+  if (ticket.exclusive || !before.empty()) ranks = sharing_all();
+  for (const Named& each : before) ranks.push_back(each.rank);
+  return ranks;
+}
+
+// Who holds it alone, if that one is known: whom those wait for who pass.
+std::vector<int> DirectPath::alone_in(int member) const {
+  std::vector<int> ranks;
+  words_.each_named(member, [&](int, const TicketLock::Ticket& ticket, int rank) {
+    if (ticket.exclusive && words_.lock(member).is_turn(ticket)) ranks.push_back(rank);
+  });
   return ranks;
 }
 
@@ -257,7 +276,7 @@ bool DirectPath::request(int rank, LockWish wish, bool& exposed) {
     asked.ticket = words_.lock(me()).take(wish.exclusive, exposed);
     tell_name(rank, asked);
     if (!try_to_enter(rank, asked)) {
-      ++waiting_elsewhere_;
+      line_.push(rank, wish);
       begin_to_look();
     }
   }
@@ -341,7 +360,14 @@ bool DirectPath::holds(int rank) const {
 std::vector<int> DirectPath::before(int rank) const {
   const auto at = elsewhere_.find(rank);
   if (at == elsewhere_.end() || at->second.held) return {};
-  return named_before(me(), at->second.ticket);
+  if (!line_.is_among_first(rank)) {
+    const int one = line_.before_far(rank);
+    return one < 0 ? std::vector<int>() : std::vector<int>{one};
+  }
+  if (at->second.passes) return alone_in(me());
+  std::vector<int> ranks = named_before(me(), at->second.ticket);
+  if (ranks.size() > LockLine::kMostTold) ranks.resize(LockLine::kMostTold);
+  return ranks;
 }
 
 void DirectPath::stop_waiting_for_turns() {
@@ -350,20 +376,28 @@ void DirectPath::stop_waiting_for_turns() {
   engine_.remove_pending();
 }
 
-// Each that enters to share may let the next one in: in the order of their tickets they do so one pass after the other.
-// They hear of it last: what has waited for the lock may give it up, so that they are here no more.
+// Tickets come in the order of the line, so that nobody behind one whose turn it is not has his; but where one who passes
+// comes in as a guest, so does the next. They hear of it last: what has waited for the lock may give it up, so that they
+// are here no more.
 bool DirectPath::poll() {
   std::vector<int> entered;
-  for (auto& [rank, asked] : elsewhere_)
-    if (!asked.held && try_to_enter(rank, asked)) entered.push_back(rank);
+  const auto enters = [&](int rank) TUTTI_ENGINE_OWNED {
+    if (rank < 0 || !try_to_enter(rank, elsewhere_.at(rank))) return false;
+    line_.remove(rank);
+    entered.push_back(rank);
+    return true;
+  };
+  while (!line_.is_empty() && enters(line_.first())) {
+  }
+  while (enters(line_.first_passing())) {
+  }
   const bool moved = give_back_tickets() || !entered.empty();
-  waiting_elsewhere_ -= static_cast<int>(entered.size());
-  if (waiting_elsewhere_ == 0 && unused_.empty()) stop_waiting_for_turns();
+  if (line_.is_empty() && unused_.empty()) stop_waiting_for_turns();
   for (const int rank : entered) {
     engine_.note_event();
     target_.grants(rank);
   }
-  if (waiting_elsewhere_ == 0) return moved;
+  if (line_.is_empty()) return moved;
   if (const Moves now = moves(); std::exchange(seen_, now) != now) target_.lock_has_moved();
   return moved;
 }

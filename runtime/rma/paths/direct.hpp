@@ -120,6 +120,7 @@ class DirectPath final : public CommonLock, private engine::Poller {
   bool holds(int rank) const override TUTTI_ENGINE_OWNED;
   bool is_awaited() const override TUTTI_ENGINE_OWNED { return words_.lock(me()).is_awaited(); }
   std::vector<int> before(int rank) const override TUTTI_ENGINE_OWNED;
+  std::vector<int> first_ones() const override TUTTI_ENGINE_OWNED { return line_.first_ones(); }
 
   // From now on a sleeping thread of this process is rung for, and `looks` is asked in each pass of the engine.
   void begin_wait(engine::Poller& looks) TUTTI_ENGINE_OWNED;
@@ -175,6 +176,7 @@ class DirectPath final : public CommonLock, private engine::Poller {
   }
   Moves moves() const { return {words_.lock(me()).left(), words_.lock_of_all().state()}; }
   std::vector<int> named_before(int member, const TicketLock::Ticket& ticket) const TUTTI_ENGINE_OWNED;
+  std::vector<int> alone_in(int member) const TUTTI_ENGINE_OWNED;
   std::vector<int> sharing_all() const TUTTI_ENGINE_OWNED;
   void tell_name(int rank, const Elsewhere& asked) const TUTTI_ENGINE_OWNED;
   bool enter_as_guest(int rank, Elsewhere& asked) TUTTI_ENGINE_OWNED;
@@ -207,7 +209,7 @@ class DirectPath final : public CommonLock, private engine::Poller {
   std::vector<Delayed> delayed_ TUTTI_OWNERS;
   std::vector<int> holders_ TUTTI_OWNERS;                      // what holders() has told last
   std::unordered_map<int, Elsewhere> elsewhere_ TUTTI_OWNERS;  // by rank
-  int waiting_elsewhere_ TUTTI_OWNERS = 0;                     // of these, those whose turn it is not
+  LockLine line_ TUTTI_OWNERS;                                 // of these, those whose turn it is not
   std::vector<TicketLock::Ticket> unused_ TUTTI_OWNERS;        // of those that came in as guests meanwhile
   bool looks_ TUTTI_OWNERS = false;                            // is asked in each pass of the engine, for both
   Moves seen_ TUTTI_OWNERS;                                    // of the own lock, meanwhile
