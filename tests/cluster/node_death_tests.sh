@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced by cluster.sh: nodes that fail where the job goes on without them, on trees of daemons of several shapes.
 
-# survivors FAN-OUT NODES LEFT [WAY]: a job on so many nodes, one rank on each, until each is ready.
+# survivors FAN-OUT NODES LEFT [WAY]: a job on so many nodes, $each ranks on each (one), until each is ready.
 survivors() {
-  local fan_out=$1 count=$2 left=$3 hosts
+  local fan_out=$1 count=$2 left=$3 each=${each:-1} hosts
   shift 3
-  hosts=$(seq -s, -f node%g 1 "$count")
+  hosts=$(seq -s, -f "node%g:$each" 1 "$count")
   launch_behind --set launch.fan_out=$fan_out --host "$hosts" --map-by node --on-failure=continue \
     "$programs/program.survival.loses_nodes" "$left" "$@"
-  all_come() { [ "$(grep -c "is ready" "$bed/out")" = "$count" ]; }
+  all_come() { [ "$(grep -c "is ready" "$bed/out")" = "$((count * each))" ]; }
   within 60 all_come || fail "the job did not start: $(cat "$bed/out")"
 }
 # go_on COUNT SECONDS: so many ranks go on, and the job ends well within some time after the fault.
@@ -177,4 +177,52 @@ test_no_heartbeats_without_survival() {
   for word in beat told carried; do
     ! grep -q "$word" <<<"$line" || fail "there is $word: $line"
   done
+}
+
+# Nodes fail one after the other at random, in each of the ways above, while one to three ranks on each do what is drawn.
+# TUTTI_TEST_JOBS jobs (8), the first one of the seed TUTTI_TEST_SEED (1).
+test_nodes_die_at_random() {
+  local first=${TUTTI_TEST_SEED:-1} jobs=${TUTTI_TEST_JOBS:-8} seed count each victims victim left lost=0 ucx=0
+  nodes_up node1 node2 node3 node4 node5
+  ended() { ! kill -0 "$launched" 2>/dev/null; }
+  gone() {
+    local name
+    for name in tuttid tutti-watchdog program.surviva; do
+      ! in_node "node$victim" pgrep -x $name >/dev/null || return 1
+    done
+  }
+  for ((seed = first; seed < first + jobs; ++seed)); do
+    RANDOM=$seed
+    count=$((2 + RANDOM % 4)) each=$((1 + RANDOM % 3))
+    victims=$(seq 2 "$count" | shuf -n $((1 + RANDOM % (count - 1))) --random-source=<(yes "$seed"))
+    left=$(((count - $(wc -w <<<"$victims")) * each))
+    survivors $((1 + RANDOM % 3)) "$count" "$left" busily
+    for victim in $victims; do
+      sleep 0.$((RANDOM % 500 + 100))
+      start_clock
+      case $((RANDOM % 4)) in
+        0) kill_daemon_of "node$victim" ;;
+        1) kill_all_of "node$victim" ;;
+        2) stop_daemon_of "node$victim" ;;
+        3) cut_link "node$victim" ;;
+      esac || ended || fail "seed $seed: node$victim cannot be made to fail: $(cat "$bed/out")"
+    done
+    within 60 ended || fail "seed $seed: mpirun still runs $(since_fault) s after the last fault: $(cat "$bed/out")"
+    code=0
+    wait "$launched" || code=$?
+    # The end of a rank that tutti-survival(7) has among its limits.
+    if [ "$code" != 0 ] && grep -qE "ucp_(request|worker)\.(c|inl).*Assertion" "$bed/out"; then
+      ucx=$((ucx + 1))
+    else
+      [ "$code" = 0 ] || fail "seed $seed: exit code $code: $(cat "$bed/out")"
+      [ "$(grep -c "goes on$" "$bed/out")" = "$left" ] || fail "seed $seed: not $left ranks go on: $(cat "$bed/out")"
+    fi
+    for victim in $victims; do
+      within 10 gone || fail "seed $seed: node$victim still has $(in_node "node$victim" ps ax)"
+      mend_link "node$victim"
+    done
+    lost=$((lost + count * each - left))
+  done
+  echo "$jobs jobs, $lost ranks lost with their nodes; $ucx jobs ended by an assertion of UCX"
+  ((ucx * 10 <= jobs + 9)) || fail "more jobs than one in ten end by an assertion of UCX"
 }

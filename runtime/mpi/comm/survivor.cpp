@@ -82,9 +82,9 @@ void Survivor::gone(const Comm& comm) {
   revocations_.close(comm.context());
 }
 
-void Survivor::add_context(uint64_t context, const Comm& of) {
+void Survivor::add_context(uint64_t context, const Comm& of, int peer, Ends ends) {
   const Lock lock(mutex_);
-  others_[context] = of.context();
+  others_[context] = {of.context(), peer, std::move(ends)};
 }
 
 void Survivor::remove_context(uint64_t context) {
@@ -92,9 +92,28 @@ void Survivor::remove_context(uint64_t context) {
   others_.erase(context);
 }
 
+int Survivor::harm(const Comm& comm, int peer) const {
+  const Lock lock(mutex_);
+  const auto at = members_.find(comm.context());
+  if (at == members_.end()) return 0;
+  if (at->second.revoked) return MPIX_ERR_REVOKED;
+  return std::ranges::count(at->second.failed, peer) ? MPIX_ERR_PROC_FAILED : 0;
+}
+
+// They are told without the lock: what ends may remove its context.
+void Survivor::end_others(const std::function<bool(const Other&)>& are_due, int mpi_class) {
+  std::vector<Ends> due;
+  {
+    const Lock lock(mutex_);
+    for (const auto& [context, other] : others_)
+      if (other.ends && are_due(other)) due.push_back(other.ends);
+  }
+  for (const Ends& ends : due) ends(mpi_class);
+}
+
 std::unordered_map<uint64_t, Survivor::Members>::const_iterator Survivor::find(uint64_t context) const {
   const auto other = others_.find(context);
-  return members_.find(other == others_.end() ? users(context) & ~kOfGreetings : other->second);
+  return members_.find(other == others_.end() ? users(context) & ~kOfGreetings : other->second.of);
 }
 
 // ---- who has failed
@@ -179,6 +198,7 @@ void Survivor::lose(int process) {
       if (!process_.processes->has_failed(other)) engine.send_of_survival(other, failure_of(process), nullptr, 0);
   engine.fail_answers_of(process, MPIX_ERR_PROC_FAILED);
   judge_posted();
+  end_others([process](const Other& other) { return other.peer == process; }, MPIX_ERR_PROC_FAILED);
   hooks_.lost(process, MPIX_ERR_PROC_FAILED);
   exec::Execution::abandon_those(engine, has_it, MPIX_ERR_PROC_FAILED);
   for (const uint64_t context : contexts) {
@@ -381,7 +401,7 @@ void Survivor::take_revocation(uint64_t context, int by) {
   {
     const Lock lock(mutex_);
     for (const auto& [other, of] : others_)
-      if (of == context) of_sends.push_back(other);
+      if (of.of == context) of_sends.push_back(other);
     is_news = by == my_process() ? revocations_.revoke(context) : revocations_.hear(context, by);
     const auto at = members_.find(context);
     is_news = is_news && at != members_.end();
@@ -402,6 +422,7 @@ void Survivor::take_revocation(uint64_t context, int by) {
   engine::Engine& engine = *process_.engine;
   judge_posted();
   for (const uint64_t each : of_sends) engine.withdraw_sends(each, MPIX_ERR_REVOKED);
+  end_others([context](const Other& other) { return other.of == context; }, MPIX_ERR_REVOKED);
   exec::Execution::abandon_those(engine, is_its, MPIX_ERR_REVOKED);
   engine.note_event();
 }

@@ -52,8 +52,13 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
 
   // Ranks of the communicator have another context for messages of its users, in which they are sources by the same
   // numbers; and have it no more. The engine need not be owned.
-  void add_context(uint64_t context, const Comm& of);
+  // What belongs to it beside messages, and waits for what nobody may do any more, is to end with an error: `ends` is
+  // called with its class, the engine owned, when the process `peer` has failed and when `of` is revoked. nullptr: nothing.
+  using Ends = std::function<void(int mpi_class)>;
+  void add_context(uint64_t context, const Comm& of, int peer, Ends ends);
   void remove_context(uint64_t context);
+  // The class of the error with which what begins on it for this peer fails; 0: none of that has come to pass.
+  int harm(const Comm& comm, int peer) const;
 
   // ---- what programs ask
 
@@ -104,6 +109,11 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
     size_t told = 0;  // so many had failed when the program was told; with --check=strict
     bool warned = false;
   };
+  struct Other {
+    uint64_t of;  // the communicator's own context
+    int peer;
+    Ends ends;
+  };
   struct Talks;
   // Is under way, for the engine, from this rank's call to the decision.
   struct Round : life::UnderWay {
@@ -137,6 +147,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
   bool hear_all() TUTTI_ENGINE_OWNED;
   void hear(const transport::Header& header, const std::string& text) TUTTI_ENGINE_OWNED;
   void lose(int process) TUTTI_ENGINE_OWNED;
+  void end_others(const std::function<bool(const Other&)>& are_due, int mpi_class) TUTTI_ENGINE_OWNED;
   void judge_posted() TUTTI_ENGINE_OWNED;
   // If it is due to, which is told here; it may be gone then. False: it stays, perhaps interrupted.
   bool ends(engine::RecvOperation& receive) TUTTI_ENGINE_OWNED;
@@ -171,7 +182,7 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
 
   mutable Mutex mutex_;  // for what threads that make and free communicators change; nobody is called while it is held
   std::unordered_map<uint64_t, Members> members_ TUTTI_GUARDED_BY(mutex_);  // by context of the users' channel
-  std::unordered_map<uint64_t, uint64_t> others_ TUTTI_GUARDED_BY(mutex_);  // by add_context(): the communicator's own
+  std::unordered_map<uint64_t, Other> others_ TUTTI_GUARDED_BY(mutex_);     // by the context of add_context()
   std::vector<int> lost_ TUTTI_GUARDED_BY(mutex_);                          // all that have failed, in that order
   survival::Revocations revocations_ TUTTI_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Talks> talks_ TUTTI_OWNERS;

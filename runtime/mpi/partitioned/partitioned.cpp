@@ -55,12 +55,14 @@ Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   auto* persistent = new PersistentRequest(comm, [made, &engine = comm.engine()](MPI_Request* round) {
     // Of a send each partition is in use once it is ready; of a receive all are, until one is known to have arrived.
     StartedBuffers buffers;
-    if (watches_buffers && !made->is_send() && !is_nothing(*made, engine)) [[unlikely]]
+    const bool are_taken = watches_buffers && !made->is_send() && !is_nothing(*made, engine);
+    if (are_taken) [[unlikely]]
       if (Error e = buffers.take({{made->memory_of(0, made->partitions() - 1), true}})) return e;
     const engine::Engine::Guard own(engine);
     Request& started = made->start();
     *round = handle_of<Request>(started);
-    if (watches_buffers && made->round()) [[unlikely]]
+    // Until the program hears of its end, also where all has come already.
+    if (are_taken || (watches_buffers && made->round())) [[unlikely]]
       buffers.give_to(started);
     return Error();
   });
@@ -93,7 +95,7 @@ Error ready(PersistentRequest& request, int low, int high) TUTTI_ENGINE_OWNED {
   Partitioned& operation = *request.partitioned;
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;
-  if (!operation.round() && !(operation.is_over_at_once() && operation.has_begun()))
+  if (!operation.round() && !operation.is_given_up() && !(operation.is_over_at_once() && operation.has_begun()))
     return failure(MPI_ERR_REQUEST,
                    "partition {} is made ready before MPI_Start has started the request, or after all its "
                    "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",

@@ -58,6 +58,8 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   virtual bool is_over_at_once() const TUTTI_ENGINE_OWNED {
     return false;
   }  // its rounds are, before a partition is ready
+  // The latest round has ended with an error before all of its partitions were ready, which still may be made so.
+  virtual bool is_given_up() const TUTTI_ENGINE_OWNED { return false; }
 
   virtual void add_needs(life::Condition& needs) const TUTTI_ENGINE_OWNED = 0;
   virtual void fill(MPI_Status& status) const TUTTI_ENGINE_OWNED = 0;

@@ -54,8 +54,10 @@ uint64_t context_of_greetings(const Comm& comm) {
 }
 class ContextInUse {
  public:
-  ContextInUse(uint64_t context, const Comm& comm) : survivor_(survivor_of(comm)), context_(context) {
-    if (survivor_) survivor_->add_context(context, comm);
+  // `peer` and `ends`: as Survivor::add_context() says.
+  ContextInUse(uint64_t context, const Comm& comm, int peer, Survivor::Ends ends)
+      : survivor_(survivor_of(comm)), context_(context) {
+    if (survivor_) survivor_->add_context(context, comm, peer, std::move(ends));
   }
   ~ContextInUse() {
     if (survivor_) survivor_->remove_context(context_);
@@ -74,6 +76,7 @@ class Send final : public Partitioned {
   Error ready(int low, int high) override TUTTI_ENGINE_OWNED;
   bool has_arrived(int) const override TUTTI_ENGINE_OWNED { return true; }
   bool is_send() const override { return true; }
+  bool is_given_up() const override TUTTI_ENGINE_OWNED { return is_given_up_; }
   void add_needs(life::Condition& needs) const override TUTTI_ENGINE_OWNED {
     // While partitions are missing, what another thread of this process does.
     needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
@@ -96,6 +99,7 @@ class Send final : public Partitioned {
   void send(SendOperation& op, const Payload& payload, const engine::Match& match) TUTTI_ENGINE_OWNED;
   void send_run(int first, int count) TUTTI_ENGINE_OWNED;
   void keep(int low, int high) TUTTI_ENGINE_OWNED;
+  void give_up(int mpi_class) TUTTI_ENGINE_OWNED;
   int at_most() const { return static_cast<int>(std::max<int64_t>(1, kTogether / std::max<int64_t>(bytes(), 1))); }
 
   const uint32_t order_;
@@ -105,6 +109,7 @@ class Send final : public Partitioned {
   std::vector<bool> ready_;
   int left_ = 0;  // not ready yet
   int failed_ = MPI_SUCCESS;
+  bool is_given_up_ = false;  // the latest round, before all of its partitions were ready
   std::optional<ContextInUse> context_;
 };
 
@@ -117,16 +122,33 @@ void Send::begin() {
   ready_.assign(count, false);
   left_ = given_.partitions;
   failed_ = MPI_SUCCESS;
+  is_given_up_ = false;
+  const int peer = given_.comm->process_of(given_.peer);
   // Each of these is taken off when it is over, and each partition when it is ready.
   awaited_ += given_.partitions;
   if (rounds_ == 1) {
     sends_ = std::make_unique<SendOperation[]>(count);
     greeting_ = {own_context(), bytes(), given_.partitions, given_.type->pattern, 0};
-    context_.emplace(greeting_.context, *given_.comm);
+    context_.emplace(greeting_.context, *given_.comm, peer,
+                     [mine = weak_from_this()](int mpi_class) TUTTI_ENGINE_OWNED {
+                       if (const auto held = std::static_pointer_cast<Send>(mine.lock())) held->give_up(mpi_class);
+                     });
     send(greeting_send_, {&greeting_, sizeof greeting_, &Layout::bytes()},
          {context_of_greetings(*given_.comm), given_.comm->rank(), given_.tag, order_});
   }
   if (given_.has_none) static_cast<void>(ready(0, 0));  // which nobody has made ready before
+  if (const std::shared_ptr<Survivor>& survivor = survivor_of(*given_.comm))
+    if (const int mpi_class = survivor->harm(*given_.comm, peer)) give_up(mpi_class);
+}
+
+// Its peer has failed, or the communicator is revoked: who is to make the missing partitions ready may have gone away
+// with the same error, so nothing waits for them any more.
+void Send::give_up(int mpi_class) {
+  if (!round() || left_ == 0) return;
+  failed_ = mpi_class;
+  is_given_up_ = true;
+  awaited_ -= std::exchange(left_, 0) - 1;
+  one_over();
 }
 
 void Send::send(SendOperation& op, const Payload& payload, const engine::Match& match) {
@@ -146,6 +168,7 @@ void Send::send(SendOperation& op, const Payload& payload, const engine::Match& 
 }
 
 Error Send::ready(int low, int high) {
+  if (is_given_up_) return {};  // the program hears of it by the round's end
   for (int i = low; i <= high; ++i)
     if (ready_[static_cast<size_t>(i)])
       return failure(MPI_ERR_ARG,
@@ -238,7 +261,7 @@ void Receive::greeted() {
     return one_over();  // begin()'s
   }
   is_greeted_ = true;
-  context_.emplace(greeting_.context, *given_.comm);
+  context_.emplace(greeting_.context, *given_.comm, given_.comm->process_of(given_.peer), nullptr);
   receives_ = std::make_unique<RecvOperation[]>(static_cast<size_t>(greeting_.partitions));
   const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
   const int64_t element = std::max<int64_t>(all.layout->size(), 1);

@@ -2,15 +2,15 @@
 // Ranks whose nodes are taken away from outside, while all work: a step is an allreduce and an agreement on whether it has
 // gone well everywhere, and where it has not, those who are left make a communicator of themselves. It ends when as few are
 // left as the argument says, who use what they have once more. With "finalize" behind it those who are left wait in
-// MPI_Finalize for the ends of the others instead, of whom they have heard nothing before. Run with mpirun
-// --on-failure=continue on several nodes.
-#include <mpi-ext.h>
+// MPI_Finalize for the ends of the others instead, of whom they have heard nothing before; with "busily" the steps are
+// messages, collectives and new communicators in turns, of all lengths. Run with mpirun --on-failure=continue on several
+// nodes.
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 
-#include "check.hpp"
+#include "going_on.hpp"
 
 namespace {
 
@@ -33,13 +33,28 @@ bool step(MPI_Comm comm) {
   return MPIX_Comm_agree(comm, &good) == MPI_SUCCESS && good;
 }
 
+// The next step of those who do something else in each.
+bool busy_step(MPI_Comm comm, int number) {
+  using namespace going_on;
+  constexpr bool (*kOperations[])(MPI_Comm, int) = {allreduce, bcast, ring, nonblocking, communicators, everybody};
+  constexpr int kLengths[] = {1, 100, 5000, 100'000, 300'000};
+  const unsigned chance = check::mix(7, 3, static_cast<unsigned>(number));
+  return agreed(comm, kOperations[chance % std::size(kOperations)](comm, kLengths[chance / 8 % std::size(kLengths)]));
+}
+
+void lose_busily(MPI_Comm& comm, int left) {
+  for (int number = 0; members_of(comm) > left; ++number)
+    if (!busy_step(comm, number)) comm = going_on::without_failed(comm, number, &number);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   CHECK(argc > 1);
   const int left = std::atoi(argv[1]);
-  const bool at_end = argc > 2 && std::string(argv[2]) == "finalize";
+  const std::string way = argc > 2 ? argv[2] : "";
+  const bool at_end = way == "finalize";
   int rank = 0;
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   check::world_rank = rank;
@@ -51,6 +66,7 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   if (at_end && rank >= left)
     for (;;) ::pause();
+  if (way == "busily") lose_busily(comm, left);
   while (!at_end && members_of(comm) > left) {
     if (step(comm)) {
       ::usleep(20'000);

@@ -251,6 +251,51 @@ void partitions(MPI_Comm comm) {
     }
 }
 
+// A partitioned send whose partitions are not all ready ends with the failure of its peer, or the revocation, as does
+// each that is started later; making the others ready is then no error. What has another peer goes on.
+void missing(MPI_Comm comm) {
+  const int victim = size - 1;
+  for (const bool is_revoked : {true, false}) {
+    const int expected = is_revoked ? MPIX_ERR_REVOKED : MPIX_ERR_PROC_FAILED;
+    MPI_Comm one = MPI_COMM_NULL;
+    OK(MPI_Comm_dup(comm, &one));
+    MPI_Request to_victim = MPI_REQUEST_NULL, other = MPI_REQUEST_NULL;
+    int data[4] = {rank, rank, rank, rank};
+    if (rank == 0) OK(MPI_Psend_init(data, 4, 1, MPI_INT, victim, 1, one, MPI_INFO_NULL, &to_victim));
+    if (rank == 0) OK(MPI_Psend_init(data, 4, 1, MPI_INT, 1, 1, one, MPI_INFO_NULL, &other));
+    if (rank == 1) OK(MPI_Precv_init(data, 4, 1, MPI_INT, 0, 1, one, MPI_INFO_NULL, &other));
+    for (MPI_Request* each : {&to_victim, &other})
+      if (*each != MPI_REQUEST_NULL) OK(MPI_Start(each));
+    if (rank == 0) OK(MPI_Pready(2, to_victim));
+    OK(MPI_Barrier(comm));
+    if (!is_revoked)
+      dying::fails(comm, victim);
+    else if (rank == victim)
+      OK(MPIX_Comm_revoke(one));
+    if (rank == 0) {
+      for (int round = 0; round < 3; ++round) {
+        if (round > 0) OK(MPI_Start(&to_victim));
+        FAILS(MPI_Wait(&to_victim, MPI_STATUS_IGNORE), expected);
+        OK(MPI_Pready_range(0, 1, to_victim));
+        OK(MPI_Pready(3, to_victim));
+        FAILS(MPI_Pready(4, to_victim), MPI_ERR_ARG);
+      }
+      OK(MPI_Request_free(&to_victim));
+    }
+    for (int round = 0; round < 2 && rank < 2; ++round) {
+      if (round > 0) OK(MPI_Start(&other));
+      if (rank == 0) OK(MPI_Pready_range(0, 3, other));
+      if (is_revoked)
+        FAILS(MPI_Wait(&other, MPI_STATUS_IGNORE), expected);
+      else
+        OK(MPI_Wait(&other, MPI_STATUS_IGNORE));
+      for (const int each : data) CHECK_EQ(each, is_revoked ? rank : 0);
+    }
+    if (rank < 2) OK(MPI_Request_free(&other));
+    OK(MPI_Comm_free(&one));
+  }
+}
+
 int handled = 0;
 void handle(MPI_Comm*, int*, ...) {
   ++handled;
@@ -343,6 +388,7 @@ int main(int argc, char** argv) {
   if (what == "makers") makers(comm);
   if (what == "requests") requests(comm);
   if (what == "partitions") partitions(comm);
+  if (what == "missing") missing(comm);
   if (what == "again") {
     again(comm);
     comm = MPI_COMM_NULL;

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr int kTasks = 600, kTask = 1, kAnswer = 2, kNoTask = -1, kNoise = 40'000;
 unsigned seed = 1;
 int rank, size, master;
+std::mutex killing;    // who is killed behind MPI_Finalize ends the job with the code of that
+bool is_over = false;  // no more kills
 
 int class_of(int code) {
   return check::error_class(code);
@@ -156,12 +159,17 @@ int main(int argc, char** argv) {
   if (rank != master && check::mix(seed, 1, static_cast<unsigned>(rank)) % 3 != 0)
     std::thread([spell] {
       ::usleep(1000 * (check::mix(seed, 2, static_cast<unsigned>(rank)) % static_cast<unsigned>(spell)));
-      ::kill(::getpid(), SIGKILL);
+      const std::lock_guard<std::mutex> lock(killing);
+      if (!is_over) ::kill(::getpid(), SIGKILL);
     }).detach();
   if (rank == master)
     Master().run();
   else
     work();
+  {
+    const std::lock_guard<std::mutex> lock(killing);
+    is_over = true;
+  }
   OK(MPI_Finalize());
   if (rank == master) std::puts("ok");
 }
