@@ -7,7 +7,8 @@
 
 namespace {
 
-constexpr int kWindows = 8;
+// So many that what else the process takes meanwhile, some KiB at a time, does not count.
+constexpr int kWindows = 64;
 
 long heap() {
   const struct mallinfo2 now = mallinfo2();
@@ -32,7 +33,7 @@ long cost(Open&& open) {
 
 int main(int argc, char** argv) {
   check::Program mpi(&argc, &argv);
-  constexpr long kMost = 8 << 10, kMostForEach = 96;
+  constexpr long kMostCreated = 9 << 10, kMostAllocated = 11 << 10, kMostForEach = 96;
   long memory = 0;
   const long created = cost(
       [&](MPI_Win& window) { OK(MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)); });
@@ -42,6 +43,6 @@ int main(int argc, char** argv) {
   });
   std::printf("rank %d of %d: a created window takes %ld bytes, an allocated one %ld\n", mpi.rank(), mpi.size(),
               created, allocated);
-  CHECK(created <= kMost);
-  CHECK(allocated <= kMost + mpi.size() * kMostForEach);
+  CHECK(created <= kMostCreated);
+  CHECK(allocated <= kMostAllocated + mpi.size() * kMostForEach);
 }
