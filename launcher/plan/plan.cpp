@@ -283,16 +283,23 @@ bool write_picture(const Question& question, const std::string& algorithm, std::
 
 void print_steps(const coll::Plan& plan, const Question& question, const std::vector<Moment>& moments) {
   fmt::print("\nrank {}{}:\n", question.rank, plan.steps.empty() ? " does nothing" : "");
-  std::map<uint32_t, const Moment*> of;  // by step
-  for (const Moment& moment : moments)
-    if (moment.rank == question.rank) of[moment.step] = &moment;
+  std::vector<uint32_t> line_of;  // by step: those of all trips of a loop are one line
+  (void)unrolled(plan, &line_of);
+  std::map<uint32_t, Moment> of;  // by line
+  for (const Moment& moment : moments) {
+    if (moment.rank != question.rank) continue;
+    const auto [at, is_first] = of.emplace(line_of[moment.step], moment);
+    if (is_first) continue;
+    at->second.from = std::min(at->second.from, moment.from);
+    at->second.over = std::max(at->second.over, moment.over);
+  }
   if (!plan.steps.empty()) fmt::print("{:>10} {:>10}  step\n", of.empty() ? "" : "from us", of.empty() ? "" : "to us");
   std::string_view rest;
   const std::string text = to_string(plan);
   rest = text;
   for (uint32_t i = 0; !rest.empty(); ++i) {
     if (i == kMostSteps) {
-      fmt::print("... and {} more\n", plan.steps.size() - i);
+      fmt::print("... and {} more\n", plan.written_steps() - i);
       break;
     }
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -301,7 +308,7 @@ void print_steps(const coll::Plan& plan, const Question& question, const std::ve
     if (at == of.end())
       fmt::print("{:>10} {:>10} {}\n", "", "", line);
     else
-      fmt::print("{:>10.2f} {:>10.2f} {}\n", at->second->from * 1e6, at->second->over * 1e6, line);
+      fmt::print("{:>10.2f} {:>10.2f} {}\n", at->second.from * 1e6, at->second.over * 1e6, line);
   }
 }
 

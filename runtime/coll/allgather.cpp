@@ -75,8 +75,11 @@ Plan allgatherv_bruck(const Shape& s) {
     have += n;
   }
   plan.fence();
-  for (int i = s.in_place ? 1 : 0; i < s.size; ++i)
+  const int first = s.in_place ? 1 : 0;
+  plan.repeat({.number = s.size - first}, [&](int64_t k) {
+    const int i = first + static_cast<int>(k);
     plan.copy(packed.slice(at(i), at(i + 1) - at(i)), plan.out_block(block(i)));
+  });
   return plan.done();
 }
 

@@ -106,14 +106,19 @@ Plan allreduce_ring(const Shape& s) {
   };
   const int left = (s.rank - 1 + s.size) % s.size, right = (s.rank + 1) % s.size;
   const Buf room = plan.scratch_like(out.slice(0, split.size(0)));
-  for (int step = 0; step < s.size - 1; ++step) {
+  plan.repeat({.number = s.size - 1, .seats = 1}, [&](int64_t i) {
+    const int step = static_cast<int>(i);
     const Buf mine = part(s.rank - step - 1);
     const Buf incoming = room.slice(0, mine.count);
-    plan.recv(incoming, left).send(part(s.rank - step), right).fence();
-    plan.reduce(incoming, mine).fence();
-  }
-  for (int step = 0; step < s.size - 1; ++step)
-    plan.recv(part(s.rank - step), left).send(part(s.rank - step + 1), right).fence();
+    const PlanBuilder::Id received = plan.recv(incoming, left).last();
+    const PlanBuilder::Id sent = plan.send(part(s.rank - step), right).last();
+    plan.reduce(incoming, mine).after(received).after(sent);
+  });
+  plan.fence();
+  plan.repeat({.number = s.size - 1, .seats = 1}, [&](int64_t i) {
+    const int step = static_cast<int>(i);
+    plan.recv(part(s.rank - step), left).send(part(s.rank - step + 1), right);
+  });
   return plan.done();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Alltoall, alltoallv and alltoallw: a block from everybody for everybody. In place, the blocks to
 // send are packed away first, unless the algorithm packs them anyway.
+#include <functional>
 #include <vector>
 
 #include "coll/algorithm.hpp"
@@ -18,32 +19,25 @@ constexpr int kAtOnce = 32;  // exchanges that a rank has under way at a time
 // target; `window` of them are under way at a time.
 Plan alltoall_spread(const Shape& s, int window) {
   PlanBuilder plan(s);
-  std::vector<Buf> outgoing(static_cast<size_t>(s.size));
-  for (int i = 0; i < s.size; ++i) {
-    Buf& block = outgoing[static_cast<size_t>(i)];
-    block = s.in_place ? plan.out_block(i) : plan.in_block(i);
-    if (!s.in_place || i == s.rank) continue;
-    const Buf kept = plan.scratch_packed(block);
-    plan.copy(block, kept);
-    block = kept;
+  const auto others = [&](const std::function<void(int)>& visit) {
+    plan.repeat({.number = s.rank}, [&](int64_t i) { visit(static_cast<int>(i)); });
+    plan.repeat({.number = s.size - s.rank - 1}, [&](int64_t i) { visit(s.rank + 1 + static_cast<int>(i)); });
+  };
+  std::vector<Buf> kept;  // in place: by rank
+  if (s.in_place) {
+    for (int i = 0; i < s.size; ++i) kept.push_back(i == s.rank ? Buf() : plan.scratch_packed(plan.out_block(i)));
+    others([&](int i) { plan.copy(plan.out_block(i), kept[static_cast<size_t>(i)]); });
   }
   plan.fence();
-  const auto copy_mine = [&] {
-    if (!s.in_place) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
-  };
-  std::vector<PlanBuilder::Id> receives{PlanBuilder::kNone}, sends{PlanBuilder::kNone};
-  for (int k = 1; k < s.size; ++k) {
-    const size_t earlier = k > window ? static_cast<size_t>(k - window) : 0;
-    const int from = (s.rank - k + s.size) % s.size, to = (s.rank + k) % s.size;
+  if (!s.in_place && s.size == 1) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
+  const bool copies = !s.in_place && s.size > 1;
+  const auto exchange = [&](int64_t k) {
+    const int from = static_cast<int>((s.rank - k + s.size) % s.size), to = static_cast<int>((s.rank + k) % s.size);
     plan.recv(plan.out_block(from), from);
-    receives.push_back(plan.last());
-    plan.after(receives[earlier]).after(sends[earlier]);
-    plan.send(outgoing[static_cast<size_t>(to)], to);
-    sends.push_back(plan.last());
-    plan.after(receives[earlier]).after(sends[earlier]);
-    if (k == 1) copy_mine();
-  }
-  if (s.size == 1) copy_mine();
+    plan.send(s.in_place ? kept[static_cast<size_t>(to)] : plan.in_block(to), to);
+  };
+  plan.repeat({.number = s.size - 1, .seats = static_cast<uint32_t>(window)}, [&](int64_t i) { exchange(i + 1); });
+  if (copies) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
   return plan.done();
 }
 

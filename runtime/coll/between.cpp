@@ -93,13 +93,11 @@ Plan gather_linear(const Shape& s) {
   PlanBuilder plan(s);
   if (s.root == kRootElsewhere) return plan.done();
   if (s.rank != s.root) return plan.send(plan.in(), s.root).done();
-  std::vector<PlanBuilder::Id> receives;
-  for (int i = 0; i < s.sides().other_size(); ++i) {
-    plan.recv(plan.out_block(i), s.sides().other_begin() + i);
-    const PlanBuilder::Id receive = plan.last();
-    if (receives.size() >= kAtOnce) plan.after(receives[receives.size() - kAtOnce]);
-    receives.push_back(receive);
-  }
+  const Sides sides = s.sides();
+  plan.repeat({.number = sides.other_size(), .seats = kAtOnce}, [&](int64_t i) {
+    const int peer = static_cast<int>(i);
+    plan.recv(plan.out_block(peer), sides.other_begin() + peer);
+  });
   return plan.done();
 }
 
@@ -108,7 +106,11 @@ Plan scatter_linear(const Shape& s) {
   PlanBuilder plan(s);
   if (s.root == kRootElsewhere) return plan.done();
   if (s.rank != s.root) return plan.recv(plan.out(), s.root).done();
-  for (int i = 0; i < s.sides().other_size(); ++i) plan.send(plan.in_block(i), s.sides().other_begin() + i);
+  const Sides sides = s.sides();
+  plan.repeat({.number = sides.other_size()}, [&](int64_t i) {
+    const int peer = static_cast<int>(i);
+    plan.send(plan.in_block(peer), sides.other_begin() + peer);
+  });
   return plan.done();
 }
 
@@ -119,20 +121,12 @@ template <class Mine>
 Plan pairwise(const Shape& s, PlanBuilder& plan, Mine&& mine) {
   const Sides sides = s.sides();
   const int steps = std::max(sides.size(), sides.other_size());
-  std::vector<PlanBuilder::Id> receives, sends;
-  const auto held_back = [&plan](std::vector<PlanBuilder::Id>& before) {
-    const PlanBuilder::Id here = plan.last();
-    if (before.size() >= kAtOnce) plan.after(before[before.size() - kAtOnce]);
-    before.push_back(here);
-  };
-  for (int k = 0; k < steps; ++k) {
-    const int i = (k - sides.rank_in_group() + steps) % steps;
-    if (i >= sides.other_size()) continue;
+  plan.repeat({.number = steps, .seats = kAtOnce}, [&](int64_t k) {
+    const int i = static_cast<int>((k - sides.rank_in_group() + steps) % steps);
+    if (i >= sides.other_size()) return;
     plan.recv(plan.out_block(i), sides.other_begin() + i);
-    held_back(receives);
     plan.send(mine(i), sides.other_begin() + i);
-    held_back(sends);
-  }
+  });
   return plan.done();
 }
 

@@ -3,6 +3,7 @@
 // two buffers of a reduction. They write into a plan under construction.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -18,15 +19,14 @@ template <class Part, class RankAt, class Held>
 void ring_exchange(PlanBuilder& plan, int place, int size, Part&& part, RankAt&& rank, Held&& held) {
   if (size == 1) return;
   const int left = place == 0 ? size - 1 : place - 1, right = place + 1 == size ? 0 : place + 1;
-  PlanBuilder::Id arrived = PlanBuilder::kNone, before = PlanBuilder::kNone;
-  for (int step = 0; step < size - 1; ++step) {
-    const int give = (place - step + size) % size, take = (place - step - 1 + size) % size;
+  constexpr int kReceive = 0;
+  plan.repeat({.number = size - 1}, [&](int64_t step) {
+    const int give = static_cast<int>((place - step + size) % size);
+    const int take = static_cast<int>((place - step - 1 + size) % size);
     // A receive is posted one round ahead of its message.
-    PlanBuilder::Id receive = PlanBuilder::kNone;
-    if (!held(place, take)) receive = plan.recv(part(take), rank(left)).after(before).last();
-    if (!held(right, give)) plan.send(part(give), rank(right)).after(arrived);
-    before = std::exchange(arrived, receive);
-  }
+    if (!held(place, take)) plan.recv(part(take), rank(left)).name(kReceive).after_earlier(kReceive, 2);
+    if (!held(right, give)) plan.send(part(give), rank(right)).after_earlier(kReceive, 1);
+  });
 }
 
 // The same in ceil(log2 p) rounds: after round k everybody holds the 2^k parts from its own on

@@ -17,14 +17,10 @@ constexpr int kAtOnce = 64;  // receives that the root has posted at a time
 Plan gather_linear(const Shape& s) {
   PlanBuilder plan(s);
   if (s.rank != s.root) return plan.send(plan.in(), s.root).done();
-  std::vector<PlanBuilder::Id> receives;
-  for (int i = 1; i < s.size; ++i) {
-    const int peer = (s.root + i) % s.size;
+  plan.repeat({.number = s.size - 1, .seats = kAtOnce}, [&](int64_t i) {
+    const int peer = static_cast<int>((s.root + 1 + i) % s.size);
     plan.recv(plan.out_block(peer), peer);
-    const PlanBuilder::Id receive = plan.last();
-    if (receives.size() >= kAtOnce) plan.after(receives[receives.size() - kAtOnce]);
-    receives.push_back(receive);
-  }
+  });
   if (!s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
   return plan.done();
 }

@@ -38,16 +38,20 @@ void each_run_of(const ProcessList& ranks, Visit&& visit) {
   }
 }
 
-// Blocks of `bytes` that stand by rank in one place and node by node in another: visit(offset by
-// rank, offset by node, length) for each run that is one in both.
-template <class Visit>
-void each_run(const NodeLayout& nodes, int64_t bytes, Visit&& visit) {
+// Blocks of `bytes` that stand by rank in one place and node by node in another: what is one run of bytes in both.
+struct Run {
+  int64_t by_rank, by_node, length;  // where it begins in the one and in the other
+};
+std::vector<Run> runs_of(const NodeLayout& nodes, int64_t bytes) {
+  std::vector<Run> runs;
   int64_t begin = 0;
   for (int n = 0; n < nodes.nodes(); ++n) {
-    each_run_of(nodes.members(n),
-                [&](int first, int64_t i, int64_t length) { visit(first * bytes, begin + i * bytes, length * bytes); });
+    each_run_of(nodes.members(n), [&](int first, int64_t i, int64_t length) {
+      runs.push_back({first * bytes, begin + i * bytes, length * bytes});
+    });
     begin += static_cast<int64_t>(nodes.members(n).size()) * bytes;
   }
+  return runs;
 }
 
 }  // namespace
@@ -128,13 +132,15 @@ Plan hierarchical_gather(const Shape& s) {
   if (!l.leads) return l.plan.done();
   l.plan.fence();
   if (!is_root) return l.plan.send(mine, s.root).done();
-  for (int n = 0; n < l.nodes.nodes(); ++n) {
+  l.plan.repeat({.number = l.nodes.nodes()}, [&](int64_t n) {
     const auto i = static_cast<size_t>(n);
     if (n != l.nodes.node()) l.plan.recv(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
-  }
+  });
   l.plan.fence();
-  each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
-    l.plan.copy(room.slice(by_node, length), l.plan.out_packed(by_rank, length));
+  const std::vector<Run> runs = runs_of(l.nodes, s.bytes);
+  l.plan.repeat({.number = std::ssize(runs)}, [&](int64_t i) {
+    const Run& run = runs[static_cast<size_t>(i)];
+    l.plan.copy(room.slice(run.by_node, run.length), l.plan.out_packed(run.by_rank, run.length));
   });
   return l.plan.done();
 }
@@ -147,14 +153,16 @@ Plan hierarchical_scatter(const Shape& s) {
   Buf mine;
   if (is_root) {
     const Buf room = l.plan.scratch_bytes(begin.back());
-    each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
-      l.plan.copy(l.plan.in_packed(by_rank, length), room.slice(by_node, length));
+    const std::vector<Run> runs = runs_of(l.nodes, s.bytes);
+    l.plan.repeat({.number = std::ssize(runs)}, [&](int64_t i) {
+      const Run& run = runs[static_cast<size_t>(i)];
+      l.plan.copy(l.plan.in_packed(run.by_rank, run.length), room.slice(run.by_node, run.length));
     });
     l.plan.fence();
-    for (int n = 0; n < l.nodes.nodes(); ++n) {
+    l.plan.repeat({.number = l.nodes.nodes()}, [&](int64_t n) {
       const auto i = static_cast<size_t>(n);
       if (n != l.nodes.node()) l.plan.send(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
-    }
+    });
     mine = room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes);
   } else if (l.leads) {
     mine = l.plan.scratch_bytes(my_bytes);
@@ -229,8 +237,10 @@ Plan hierarchical_allgather(const Shape& s) {
   }
   l.add_within(down, kNothing, at(room));
   l.plan.fence();
-  each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
-    l.plan.copy(room.slice(by_node, length), l.plan.out_packed(by_rank, length));
+  const std::vector<Run> runs = runs_of(l.nodes, s.bytes);
+  l.plan.repeat({.number = std::ssize(runs)}, [&](int64_t i) {
+    const Run& run = runs[static_cast<size_t>(i)];
+    l.plan.copy(room.slice(run.by_node, run.length), l.plan.out_packed(run.by_rank, run.length));
   });
   return l.plan.done();
 }
@@ -269,8 +279,10 @@ Plan hierarchical_allgatherv(const Shape& s) {
   }
   l.add_within(down, kNothing, at(room));
   l.plan.fence();
-  for (int rank = 0; rank < s.size; ++rank)
+  l.plan.repeat({.number = s.size}, [&](int64_t i) {
+    const int rank = static_cast<int>(i);
     if (!s.in_place || rank != s.rank) l.plan.copy(block(rank), l.plan.out_block(rank));
+  });
   return l.plan.done();
 }
 
@@ -307,11 +319,14 @@ Plan hierarchical_alltoall(const Shape& s) {
     if (!l.nodes.equal()) across.kind = Collective::alltoallv, across.bytes = 0;
     l.add_between(across, {.same = false, .at = outgoing, .blocks = begin},
                   {.same = false, .at = incoming, .blocks = begin});
-    for (int n = 0; n < l.nodes.nodes(); ++n)
-      for (int64_t destination = 0; destination < m; ++destination)
-        for (int i = 0; const int rank : l.nodes.members(n))
-          l.plan.copy(incoming.slice(begin[static_cast<size_t>(n)] + (int64_t{i++} * m + destination) * b, b),
-                      columns.slice(destination * row + rank * b, b));
+    for (int n = 0; n < l.nodes.nodes(); ++n) {
+      const ProcessList ranks = l.nodes.members(n);
+      l.plan.repeat({.number = m * ranks.size(), .row = ranks.size()}, [&](int64_t k) {
+        const int64_t destination = k / ranks.size(), i = k % ranks.size();
+        l.plan.copy(incoming.slice(begin[static_cast<size_t>(n)] + (i * m + destination) * b, b),
+                    columns.slice(destination * row + ranks[static_cast<int>(i)] * b, b));
+      });
+    }
     l.plan.fence();
   }
   if (m == 1) l.plan.copy(columns, l.plan.out_blocks(0, s.size));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 
 #include "coll/plan.hpp"
 
@@ -27,35 +27,33 @@ void reduce_pairwise(PlanBuilder& plan, const Shape& s, Part&& part, const Buf& 
   }
   const bool is_last = s.rank == s.size - 1;
   const Buf last = s.in_place ? plan.scratch_like(out) : out;
-  Buf lower = mine, higher = last;
-  PlanBuilder::Id lower_met = PlanBuilder::kNone, higher_met = PlanBuilder::kNone;
-  if (s.rank > 0) {
-    lower = is_last ? last : plan.scratch_like(out);
-    lower_met = plan.copy(mine, lower).last();
-  }
-  std::array<std::optional<Buf>, kRooms> rooms;
-  std::array<PlanBuilder::Id, kRooms> emptied, sent;
-  emptied.fill(PlanBuilder::kNone), sent.fill(PlanBuilder::kNone);
+  const Buf lower = s.rank == 0 ? mine : is_last ? last : plan.scratch_like(out), higher = last;
+  // In this trip, if any, the last operand comes in, straight to where the others meet it.
+  const auto brings_last = [&](int64_t trip) { return trip == s.rank && !is_last; };
+  const int rooms = std::min(kRooms, s.size - 1);
+  std::array<Buf, kRooms> room;  // one after the other, so that a loop finds them
+  for (int i = 0; i < rooms; ++i)
+    if (s.size - 1 > kRooms || !brings_last(i)) room[static_cast<size_t>(i)] = plan.scratch_like(out);
 
-  for (int k = 1; k < s.size; ++k) {
+  // Steps of a trip by which others wait: what has met so far, a room that is free again, and a send.
+  constexpr int kMet = 0, kEmptied = 1, kSent = 2;
+  plan.repeat({.number = s.size - 1, .row = rooms}, [&](int64_t trip) {
+    const int k = static_cast<int>(trip) + 1;
     const int from = (s.rank - k + s.size) % s.size, to = (s.rank + k) % s.size;
-    const auto room = static_cast<size_t>(k % std::min(kRooms, s.size - 1));
-    const bool first_higher = from == s.size - 1 && from > s.rank;
-    if (!first_higher && !rooms[room]) rooms[room] = plan.scratch_like(out);
-    const Buf incoming = first_higher ? higher : *rooms[room];
-    const PlanBuilder::Id received = plan.recv(incoming, from).after(emptied[room]).last();
-    if (first_higher) {
-      higher_met = received;
+    PlanBuilder::Id met = PlanBuilder::kNone;
+    if (trip == 0 && s.rank > 0) met = plan.copy(mine, lower).last();
+    if (brings_last(trip)) {
+      plan.recv(higher, from).name(kMet);
     } else {
-      PlanBuilder::Id& met = from < s.rank ? lower_met : higher_met;
+      const Buf& incoming = room[static_cast<size_t>(trip % rooms)];
+      const int before = brings_last(trip - rooms) ? 2 * rooms : rooms;  // the last time that it was taken
+      const PlanBuilder::Id received =
+          plan.recv(incoming, from).name(kEmptied).after_earlier(kEmptied, static_cast<uint32_t>(before)).last();
       plan.reduce(incoming, from < s.rank ? lower : higher).after(received).after(met);
-      emptied[room] = plan.last() == PlanBuilder::kNone ? received : plan.last();
-      met = plan.last();
+      plan.name(kMet).name(kEmptied).after_earlier(kMet, 1);
     }
-    const auto turn = static_cast<size_t>(k % kRooms);
-    plan.send(part(to), to).after(sent[turn]);
-    sent[turn] = plan.last();
-  }
+    plan.send(part(to), to).name(kSent).after_earlier(kSent, kRooms);
+  });
   plan.fence();
   if (!is_last) plan.reduce(lower, higher).fence();
   if (last != out) plan.copy(last, out);
@@ -64,10 +62,10 @@ void reduce_pairwise(PlanBuilder& plan, const Shape& s, Part&& part, const Buf& 
 // `mine` goes to everybody, and place(i) takes what rank i gives.
 template <class DataPlace>
 void tell_everybody(PlanBuilder& plan, const Shape& s, const Buf& mine, DataPlace&& place) {
-  for (int k = 1; k < s.size; ++k) {
-    const int from = (s.rank - k + s.size) % s.size;
-    plan.recv(place(from), from).send(mine, (s.rank + k) % s.size);
-  }
+  plan.repeat({.number = s.size - 1}, [&](int64_t k) {
+    const int from = static_cast<int>((s.rank - k - 1 + s.size) % s.size);
+    plan.recv(place(from), from).send(mine, static_cast<int>((s.rank + k + 1) % s.size));
+  });
 }
 
 }  // namespace tutti::coll

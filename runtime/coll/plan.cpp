@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 
 namespace tutti::coll {
 namespace {
+
+bool is_seen(const Step& step) {
+  return step.kind == Step::Kind::publish || step.kind == Step::Kind::await || step.kind == Step::Kind::leave;
+}
 
 bool has_block_arrays(Collective kind, Region region) {
   const CollectiveRow& row = row_of(kind);
@@ -54,9 +57,23 @@ Buf PlanBuilder::add_scratch(Scratch scratch) {
 }
 
 PlanBuilder& PlanBuilder::add(Step step) {
-  last_ = static_cast<Id>(plan_.steps.size());
-  plan_.steps.push_back(step);
+  std::vector<Step>& steps = trip_ ? trip_->steps : plan_.steps;
+  last_ = static_cast<Id>(steps.size());
+  if (!trip_) number(step);
+  steps.push_back(step);
   return *this;
+}
+
+void PlanBuilder::number(Step& message) {
+  if (message.kind == Step::Kind::send) {
+    message.slot = sent_.next(message.peer);
+    message.operation = plan_.sends++;
+    message.from = numbered(message.from);
+  } else if (message.kind == Step::Kind::recv) {
+    message.slot = received_.next(message.peer);
+    message.operation = plan_.recvs++;
+    message.into = numbered(message.into);
+  }
 }
 
 Buf PlanBuilder::numbered(Buf message) {
@@ -66,20 +83,12 @@ Buf PlanBuilder::numbered(Buf message) {
 
 PlanBuilder& PlanBuilder::send(const Buf& from, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan sends to nobody");
-  return add({.kind = Step::Kind::send,
-              .peer = peer,
-              .slot = sent_.next(peer),
-              .operation = plan_.sends++,
-              .from = numbered(from)});
+  return add({.kind = Step::Kind::send, .peer = peer, .from = from});
 }
 
 PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan receives from nobody");
-  return add({.kind = Step::Kind::recv,
-              .peer = peer,
-              .slot = received_.next(peer),
-              .operation = plan_.recvs++,
-              .into = numbered(into)});
+  return add({.kind = Step::Kind::recv, .peer = peer, .into = into});
 }
 
 PlanBuilder& PlanBuilder::add_shared(Step::Kind kind, int round, int peer) {
@@ -135,6 +144,7 @@ PlanBuilder& PlanBuilder::copy(const Buf& from, const Buf& into) {
 }
 
 PlanBuilder& PlanBuilder::fence() {
+  TUTTI_INVARIANT(!trip_, "a trip of a loop has a fence");
   const auto here = static_cast<uint32_t>(plan_.steps.size());
   if (groups_.back() != here) groups_.push_back(here);
   last_ = kNone;
@@ -142,7 +152,8 @@ PlanBuilder& PlanBuilder::fence() {
 }
 
 PlanBuilder& PlanBuilder::after(Id step) {
-  if (step != kNone && last_ != kNone) edges_.emplace_back(static_cast<uint32_t>(step), static_cast<uint32_t>(last_));
+  if (step == kNone || last_ == kNone) return *this;
+  (trip_ ? trip_->edges : edges_).emplace_back(static_cast<uint32_t>(step), static_cast<uint32_t>(last_));
   return *this;
 }
 
@@ -178,15 +189,25 @@ void PlanBuilder::join_groups() {
   }
 }
 
+// Messages of this kind with this peer.
+static int32_t messages_of(const Plan& plan, Step::Kind kind, int peer) {
+  const auto is_one = [&](const Step& step) { return step.kind == kind && step.peer == peer; };
+  auto count = static_cast<int32_t>(std::ranges::count_if(plan.steps, is_one));
+  for (const Loop& loop : plan.loops)
+    for (uint32_t i = 0; i < loop.steps.size(); ++i)
+      for (uint32_t t = 0; loop.steps[i].kind == kind && t < loop.trips; ++t) count += is_one(loop.at(i, t));
+  return count;
+}
+
 Plan together(Plan plan, const Plan& empty) {
   const auto first_step = static_cast<uint32_t>(plan.steps.size());
   const auto first_follower = static_cast<uint32_t>(plan.followers.size());
   Buf nothing{.region = Region::scratch, .index = static_cast<uint32_t>(plan.scratch.size())};
   plan.scratch.push_back({nothing, true});
+  const Plan before = plan;
   for (Step step : empty.steps) {
     // Behind the messages that the two ranks exchange already.
-    for (uint32_t i = 0; i < first_step; ++i)
-      step.slot += plan.steps[i].kind == step.kind && plan.steps[i].peer == step.peer;
+    step.slot += messages_of(before, step.kind, step.peer);
     step.operation += step.kind == Step::Kind::send ? plan.sends : plan.recvs;
     step.from = step.into = nothing;
     plan.steps.push_back(step);
@@ -203,19 +224,22 @@ Plan together(Plan plan, const Plan& empty) {
 namespace {
 
 // A program's steps run one after the other.
-void chain(Plan& program) {
-  const auto count = static_cast<uint32_t>(program.steps.size());
-  program.waits.assign(count, 1);
-  program.followers.clear();
-  program.first_follower.assign(count + 1, 0);
-  if (count == 0) return;
-  program.waits[0] = 0;
-  for (uint32_t i = 1; i < count; ++i) {
-    program.followers.push_back(i);
-    program.first_follower[i] = i;
+void chain_all(Plan& program) {
+  program.chain();
+  for (Loop& loop : program.loops) {
+    loop.chain();
+    loop.seats = 1;
   }
-  program.first_follower[0] = 0;
-  program.first_follower[count] = count - 1;
+}
+
+// The steps, lingering before each that others see or that looks at others.
+std::vector<Step> lingering(const std::vector<Step>& steps) {
+  std::vector<Step> out;
+  for (const Step& step : steps) {
+    if (is_seen(step)) out.push_back({.kind = Step::Kind::linger, .slot = step.slot});
+    out.push_back(step);
+  }
+  return out;
 }
 
 }  // namespace
@@ -225,119 +249,35 @@ Plan meeting(Plan program) {
   using Kind = Step::Kind;
   for (const Kind kind : {Kind::claim, Kind::publish, Kind::await, Kind::leave})
     program.steps.push_back({.kind = kind, .peer = -1, .slot = round});
-  chain(program);
+  chain_all(program);
   return program;
 }
 
 Plan lingering(const Plan& program, uint64_t chance) {
   Plan out = program;
   out.chance = chance;
-  out.steps.clear();
-  for (const Step& step : program.steps) {
-    const bool is_seen =
-        step.kind == Step::Kind::publish || step.kind == Step::Kind::await || step.kind == Step::Kind::leave;
-    if (is_seen) out.steps.push_back({.kind = Step::Kind::linger, .slot = step.slot});
-    out.steps.push_back(step);
+  out.steps = lingering(program.steps);
+  for (Loop& loop : out.loops) {
+    std::vector<Loop::Growths> growths;
+    for (size_t i = 0; i < loop.steps.size(); ++i) {
+      if (is_seen(loop.steps[i])) growths.emplace_back();
+      growths.push_back(loop.growths[i]);
+    }
+    loop.growths = std::move(growths);
+    loop.steps = lingering(loop.steps);
   }
-  chain(out);
+  chain_all(out);
   return out;
 }
 
 Plan PlanBuilder::done() {
-  if (!plan_.is_program()) {
-    join_groups();
-  } else {
-    edges_.clear();
-    for (uint32_t i = 1; i < plan_.steps.size(); ++i) edges_.emplace_back(i - 1, i);
+  if (plan_.is_program()) {
+    chain_all(plan_);
+    return std::move(plan_);
   }
-  const size_t count = plan_.steps.size();
-  plan_.waits.assign(count, 0);
-  plan_.first_follower.assign(count + 1, 0);
-  for (const auto& [from, to] : edges_) {
-    ++plan_.waits[to];
-    ++plan_.first_follower[from + 1];
-  }
-  for (size_t i = 0; i < count; ++i) plan_.first_follower[i + 1] += plan_.first_follower[i];
-  plan_.followers.resize(edges_.size());
-  std::vector<uint32_t> next(plan_.first_follower.begin(), plan_.first_follower.end() - 1);
-  for (const auto& [from, to] : edges_) plan_.followers[next[from]++] = to;
+  join_groups();
+  plan_.connect(edges_);
   return std::move(plan_);
-}
-
-std::string to_string(const Buf& b) {
-  switch (b.unit) {
-    case Unit::in_block:
-      return fmt::format("in{{{}}}", b.index);
-    case Unit::out_block:
-      return fmt::format("out{{{}}}", b.index);
-    default:
-      break;
-  }
-  const char* unit = b.unit == Unit::bytes ? " B" : b.unit == Unit::packed ? " B packed" : "";
-  std::string name = b.region == Region::input    ? "in"
-                     : b.region == Region::output ? "out"
-                     : b.region == Region::shared ? fmt::format("slot{}.{}", b.index, b.rank)
-                                                  : fmt::format("scratch{}", b.index);
-  if (b.count < 0) return name;
-  return fmt::format("{}[{}..{}{}]", name, b.offset, b.offset + b.count, unit);
-}
-
-std::string to_string(const Plan& plan) {
-  std::vector<std::vector<uint32_t>> leaders(plan.steps.size());
-  for (uint32_t i = 0; i < plan.steps.size(); ++i)
-    for (uint32_t f = plan.first_follower[i]; f < plan.first_follower[i + 1]; ++f)
-      leaders[plan.followers[f]].push_back(i);
-  std::string text;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& s = plan.steps[i];
-    text += fmt::format("{:4} ", i);
-    switch (s.kind) {
-      case Step::Kind::send:
-        text += fmt::format("send {} to {} #{}", to_string(s.from), s.peer, s.slot);
-        break;
-      case Step::Kind::recv:
-        text += fmt::format("recv {} from {} #{}", to_string(s.into), s.peer, s.slot);
-        break;
-      case Step::Kind::reduce:
-        text += fmt::format("reduce {} op {}", to_string(s.from), to_string(s.into));
-        break;
-      case Step::Kind::copy:
-        text += fmt::format("copy {} to {}", to_string(s.from), to_string(s.into));
-        break;
-      case Step::Kind::show:
-        text += fmt::format("show {} in {} or to {} #{}", to_string(s.from), to_string(s.into), s.peer, s.slot);
-        break;
-      case Step::Kind::expect:
-        text += fmt::format("expect {} from {} #{}", to_string(s.into), s.peer, s.slot);
-        break;
-      case Step::Kind::take:
-        text += fmt::format("take {} from {} or from {} #{}", to_string(s.into), to_string(s.from), s.peer, s.slot);
-        break;
-      case Step::Kind::join:
-        text += "join";
-        break;
-      case Step::Kind::claim:
-        text += fmt::format("claim slot{}", s.slot);
-        break;
-      case Step::Kind::publish:
-        text +=
-            s.peer < 0 ? fmt::format("publish slot{}", s.slot) : fmt::format("publish slot{} to {}", s.slot, s.peer);
-        break;
-      case Step::Kind::await:
-        text +=
-            s.peer < 0 ? fmt::format("await slot{} of all", s.slot) : fmt::format("await slot{} of {}", s.slot, s.peer);
-        break;
-      case Step::Kind::leave:
-        text += fmt::format("leave slot{}", s.slot);
-        break;
-      case Step::Kind::linger:
-        text += "linger";
-        break;
-    }
-    if (!leaders[i].empty()) text += fmt::format(" after {}", fmt::join(leaders[i], " "));
-    text += '\n';
-  }
-  return text;
 }
 
 }  // namespace tutti::coll

@@ -17,12 +17,16 @@
 // A plan may be put together of plans for some of its ranks (PlanBuilder::append), of which those
 // for ranks of one node may have rounds, in one lane. There, ranks are numbered within the node.
 //
+// What repeats, for each rank or for each piece of a long vector, is written once, as a loop (repeat.cpp): so a plan for a
+// million ranks takes no more memory than one for a hundred.
+//
 // Messages between two ranks are told apart by slots: the k-th send from i to j in i's plan meets
 // the k-th receive from i in j's plan. Whoever writes an algorithm keeps those orders equal; the
 // replay test shows that they are.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -72,6 +76,7 @@ struct Step {
              // `from`
     take,    // from peer's share `from` for me to `into`, or, if it is not there, from peer
     join,    // nothing; many wait for it that would have to wait for many
+    loop,    // all trips of the plan's loop of the number `slot`
     // In shared memory; `slot` is the round, `peer` a number within the node.
     claim,    // until my slot may be written
     publish,  // my slot may be read, by peer or, if -1, by all
@@ -107,11 +112,49 @@ inline int64_t room_in(const Buf& share) {
 
 enum class LaneSize : uint8_t { none, small, large };
 
-struct Plan {
+// Steps, and which of them wait for which.
+struct Graph {
   std::vector<Step> steps;
   std::vector<uint32_t> waits;           // by step: how many others it waits for
   std::vector<uint32_t> first_follower;  // by step, and one more: where in `followers`
   std::vector<uint32_t> followers;       // the steps that wait for it
+
+  // Writes the last three. Edges: from, to.
+  void connect(std::span<const std::pair<uint32_t, uint32_t>> edges);
+  // Each waits for the one before it.
+  void chain();
+};
+
+// Steps that a rank makes in many trips, and whose numbers grow evenly from one to the next. `steps` are those of trip 0,
+// and what waits there is within a trip.
+struct Loop : Graph {
+  // From one trip to the next, and, where trips stand in rows, from one row to the next.
+  struct Growth {
+    int64_t along = 0, across = 0;
+    bool operator==(const Growth&) const = default;
+  };
+  // What grows of a step. Of a buffer it is the index (which block, scratch or round), and the offset.
+  struct Growths {
+    Growth peer, slot, from_index, from_offset, into_index, into_offset;
+  };
+  // Step `to` waits for step `from` of the trip so many before; fewer than there are seats.
+  struct Carried {
+    uint32_t from, to, trips;
+  };
+
+  std::vector<Growths> growths;  // by step
+  std::vector<Carried> carried;
+  uint32_t trips = 0;
+  uint32_t row = UINT32_MAX;  // trips that stand in one
+  // As many trips are under way at once, at most: trip t begins when trip t - seats is over.
+  uint32_t seats = 1;
+  uint32_t sends = 0, recvs = 0, ranges = 0;  // of a trip; those of a plan are of as many trips as there are seats
+
+  Step at(uint32_t step, uint32_t trip) const;
+};
+
+struct Plan : Graph {
+  std::vector<Loop> loops;
   std::vector<Scratch> scratch;
   uint32_t sends = 0;
   uint32_t recvs = 0;
@@ -123,7 +166,11 @@ struct Plan {
   uint64_t chance = 0;  // by which it lingers
 
   bool is_program() const { return lane != LaneSize::none && sends == shows && recvs == takes; }
+  size_t written_steps() const;  // with those of a trip of each loop
 };
+
+// The same without loops: all their trips, step by step. `line_of`: if asked for, by step, its line in to_string(plan).
+Plan unrolled(const Plan& plan, std::vector<uint32_t>* line_of = nullptr);
 
 // Where a part of a plan has its input or its output: where the whole call has it, or elsewhere.
 struct DataPlace {
@@ -177,6 +224,7 @@ class PlanBuilder {
   // Shared memory. The builder's fences mean nothing then.
   void share(LaneSize lane) { plan_.lane = lane; }
   int round() { return static_cast<int>(plan_.rounds++); }
+  void take_rounds(int64_t number) { plan_.rounds += static_cast<uint32_t>(number); }  // those from 0 on, in a new plan
   // Bytes, or elements of the output's type, of a rank's slot.
   Buf slot_bytes(int round, int rank, int64_t offset, int64_t bytes) const {
     return {Region::shared, Unit::bytes, static_cast<uint32_t>(round), offset, bytes, rank};
@@ -201,6 +249,20 @@ class PlanBuilder {
   // A plan for some ranks of this one's: `ranks` tells which they are. Fenced on both sides.
   PlanBuilder& append(const Plan& part, std::span<const int> ranks, const DataPlace& in, const DataPlace& out);
 
+  // Trips 0 … number - 1, each of which `body` writes when it is asked for it, which may be twice; without fences. They go on
+  // at the same time, but for what `seats` and after_earlier() say, and, in programs, one after the other. As far as they grow
+  // evenly they become loops, if they have more steps than the shape's `written_out`.
+  struct Trips {
+    int64_t number = 0;
+    uint32_t seats = 0;  // if not 0: trip t begins when trip t - seats is over
+    int64_t row = 0;     // if not 0: after so many trips numbers go on in another way
+  };
+  PlanBuilder& repeat(const Trips& trips, const std::function<void(int64_t)>& body);
+  // In a trip: the latest step has this name in each of them, and none before it, …
+  PlanBuilder& name(int latest);
+  // … the latest step waits for the one of this name of the trip so many before, if there is one.
+  PlanBuilder& after_earlier(int name, uint32_t trips);
+
   PlanBuilder& fence();
   // The latest step waits for `step` as well. kNone, or a latest step that was left out: nothing.
   PlanBuilder& after(Id step);
@@ -209,15 +271,32 @@ class PlanBuilder {
   Plan done();
 
  private:
+  // A trip as its body has written it: its messages have no numbers yet.
+  struct Trip {
+    struct Earlier {
+      int name;
+      uint32_t to, trips;
+      bool operator==(const Earlier&) const = default;
+    };
+    std::vector<Step> steps;
+    std::vector<std::pair<uint32_t, uint32_t>> edges;
+    std::vector<std::pair<int, uint32_t>> names;  // and the step that has it
+    std::vector<Earlier> earlier;
+  };
+  class Repetition;
+
   Buf blocks(Region region, int first, int n) const;
   Buf add_scratch(Scratch scratch);
   PlanBuilder& add(Step step);
+  void number(Step& message);
   PlanBuilder& add_shared(Step::Kind kind, int round, int peer);
+  void enclose(uint32_t begin, uint32_t end);
   void join_groups();
   Buf numbered(Buf message);
 
   const Shape& shape_;
   Plan plan_;
+  Trip* trip_ = nullptr;  // that is being written
   std::vector<std::pair<uint32_t, uint32_t>> edges_;  // from, to
   std::vector<uint32_t> groups_{0};                   // first step after each fence
   PeerCounts sent_, received_;                        // messages so far

@@ -17,14 +17,10 @@ constexpr int kAtOnce = 64;  // sends that the root has under way at a time
 Plan scatter_linear(const Shape& s) {
   PlanBuilder plan(s);
   if (s.rank != s.root) return plan.recv(plan.out(), s.root).done();
-  std::vector<PlanBuilder::Id> sends;
-  for (int i = 1; i < s.size; ++i) {
-    const int peer = (s.root + i) % s.size;
+  plan.repeat({.number = s.size - 1, .seats = kAtOnce}, [&](int64_t i) {
+    const int peer = static_cast<int>((s.root + 1 + i) % s.size);
     plan.send(plan.in_block(peer), peer);
-    const PlanBuilder::Id send = plan.last();
-    if (sends.size() >= kAtOnce) plan.after(sends[sends.size() - kAtOnce]);
-    sends.push_back(send);
-  }
+  });
   if (!s.in_place) plan.copy(plan.in_block(s.rank), plan.out());
   return plan.done();
 }

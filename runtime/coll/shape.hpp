@@ -31,6 +31,7 @@ struct Shape {
   // others' counts (gatherv, scatterv, alltoallv, alltoallw).
   int64_t bytes = 0;
   int64_t segment = 128 << 10;  // bytes that travel together in a pipeline
+  int64_t written_out = 128;    // steps up to which what repeats is no loop
   // If the ranks of my node share memory: bytes of a rank's slot in the small and in the large lane
   // (transport/shared/lane.hpp); 0: there is no such lane. The same on every rank of the node.
   int64_t small_slot = 0;

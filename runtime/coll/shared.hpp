@@ -41,13 +41,13 @@ std::string_view objection_to_sharing(const Shape& s);
 // The same where nothing can be cut into pieces.
 std::string_view objection_to_one_round(const Shape& s);
 
-// put(i) for each i, and get(i) for each, so that put runs `ahead` in front of get.
+// put(i) for each i, and get(i) for each, so that put runs `ahead` in front of get. Neither takes a round or scratch.
 template <class Put, class Get>
-void pipeline(int64_t count, int64_t ahead, Put&& put, Get&& get) {
-  for (int64_t i = 0; i < count + ahead; ++i) {
+void pipeline(PlanBuilder& plan, int64_t count, int64_t ahead, Put&& put, Get&& get) {
+  plan.repeat({.number = count + ahead}, [&](int64_t i) {
     if (i < count) put(i);
     if (i >= ahead) get(i - ahead);
-  }
+  });
 }
 
 Plan shared_barrier(const Shape& s);

@@ -79,8 +79,9 @@ Plan shared_bcast(const Shape& s) {
   PlanBuilder plan(s);
   const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
-  for (int64_t i = 0; i < pieces.rounds(); ++i) {
-    const int round = plan.round();
+  plan.take_rounds(pieces.rounds());
+  plan.repeat({.number = pieces.rounds()}, [&](int64_t i) {
+    const int round = static_cast<int>(i);
     const Buf slot = plan.slot_bytes(round, s.root, 0, pieces.size(i));
     const Buf mine = plan.out_packed(pieces.begin(i), pieces.size(i));
     if (s.rank == s.root)
@@ -88,7 +89,7 @@ Plan shared_bcast(const Shape& s) {
     else
       plan.await(round, s.root).copy(slot, mine);
     plan.leave(round);
-  }
+  });
   return plan.done();
 }
 
@@ -98,8 +99,9 @@ Plan shared_gather(const Shape& s) {
   const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   if (s.rank == s.root && !s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
-  for (int64_t i = 0; i < pieces.rounds(); ++i) {
-    const int round = plan.round();
+  plan.take_rounds(pieces.rounds());
+  plan.repeat({.number = pieces.rounds()}, [&](int64_t i) {
+    const int round = static_cast<int>(i);
     const auto slot = [&](int rank) { return plan.slot_bytes(round, rank, 0, pieces.size(i)); };
     if (s.rank == s.root) {
       for (int k = 1; k < s.size; ++k) {
@@ -110,7 +112,7 @@ Plan shared_gather(const Shape& s) {
       plan.claim(round).copy(plan.in_packed(pieces.begin(i), pieces.size(i)), slot(s.rank)).publish(round, s.root);
     }
     plan.leave(round);
-  }
+  });
   return plan.done();
 }
 
@@ -118,8 +120,9 @@ Plan shared_scatter(const Shape& s) {
   PlanBuilder plan(s);
   const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
-  for (int64_t i = 0; i < pieces.rounds(); ++i) {
-    const int round = plan.round();
+  plan.take_rounds(pieces.rounds());
+  plan.repeat({.number = pieces.rounds()}, [&](int64_t i) {
+    const int round = static_cast<int>(i);
     const int64_t size = pieces.size(i);
     const auto share = [&](int rank) { return plan.slot_bytes(round, s.root, share_of(rank, s.root, size), size); };
     if (s.rank == s.root) {
@@ -131,7 +134,7 @@ Plan shared_scatter(const Shape& s) {
       plan.await(round, s.root).copy(share(s.rank), plan.out_packed(pieces.begin(i), size));
     }
     plan.leave(round);
-  }
+  });
   if (s.rank == s.root && !s.in_place) plan.copy(plan.in_block(s.rank), plan.out());
   return plan.done();
 }
@@ -141,13 +144,13 @@ Plan shared_allgather(const Shape& s) {
   const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   const int64_t rounds = pieces.rounds();
-  for (int64_t i = 0; i < rounds; ++i) plan.round();
+  plan.take_rounds(rounds);
   const auto slot = [&](int64_t i, int rank) { return plan.slot_bytes(static_cast<int>(i), rank, 0, pieces.size(i)); };
   const auto place = [&](int64_t i, int rank) {
     return plan.out_packed(rank * s.bytes + pieces.begin(i), pieces.size(i));
   };
   pipeline(
-      rounds, std::min(kAhead, rounds - 1),
+      plan, rounds, std::min(kAhead, rounds - 1),
       [&](int64_t i) {
         const Buf mine = s.in_place ? place(i, s.rank) : plan.in_packed(pieces.begin(i), pieces.size(i));
         plan.claim(static_cast<int>(i)).copy(mine, slot(i, s.rank)).publish(static_cast<int>(i));
@@ -190,13 +193,13 @@ Plan shared_alltoall(const Shape& s) {
   const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   const int64_t rounds = pieces.rounds();
-  for (int64_t i = 0; i < rounds; ++i) plan.round();
+  plan.take_rounds(rounds);
   const auto share = [&](int64_t i, int from, int to) {
     const int64_t size = pieces.size(i);
     return plan.slot_bytes(static_cast<int>(i), from, share_of(to, from, size), size);
   };
   pipeline(
-      rounds, std::min(kAhead, rounds - 1),
+      plan, rounds, std::min(kAhead, rounds - 1),
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         plan.claim(round);

@@ -76,9 +76,6 @@ class Reducer {
     if (s.dense) return plan.slot_elements(round, rank, first, n);
     return plan.slot_bytes(round, rank, first * pieces.unit, n * pieces.unit);
   }
-  void rounds(int64_t n) {
-    for (int64_t i = 0; i < n; ++i) plan.round();
-  }
   Buf out_like(int64_t n) const { return {Region::output, Unit::out_type, 0, 0, n}; }
 
   const Shape& s;
@@ -119,7 +116,7 @@ Plan in_parts(const Shape& s, Finish&& finish) {
   // In the order in which they are shown: each in front of the parts of the piece so far before it.
   const auto whole_round = [=](int64_t i) { return static_cast<int>(i < ahead ? i : 2 * i - ahead); };
   const auto part_round = [=](int64_t i) { return static_cast<int>(i + ahead < n ? 2 * i + ahead + 1 : n + i); };
-  r.rounds(2 * n);
+  r.plan.take_rounds(2 * n);
   const Buf folded =
       s.dense ? Buf{} : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total) / s.size + 1));
   const auto show_part = [&](int64_t i) {
@@ -137,7 +134,7 @@ Plan in_parts(const Shape& s, Finish&& finish) {
     }
     r.plan.publish(part_round(i)).leave(whole_round(i));
   };
-  for (int64_t i = 0; i < n + 2 * ahead; ++i) {
+  r.plan.repeat({.number = n + 2 * ahead}, [&](int64_t i) {
     if (i < n) {
       const Split split{r.pieces.size(i), s.size};
       r.show_around(whole_round(i), r.pieces.begin(i), r.pieces.size(i), split.begin(s.rank), split.size(s.rank));
@@ -147,7 +144,7 @@ Plan in_parts(const Shape& s, Finish&& finish) {
       finish(r, part_round(over), over);
       r.plan.leave(part_round(over));
     }
-  }
+  });
   return r.plan.done();
 }
 
@@ -163,9 +160,9 @@ void collect(Reducer& r, int round, int64_t i) {
 Plan fold_up_to(const Shape& s, int end) {
   Reducer r(s);
   const int64_t n = r.pieces.rounds();
-  r.rounds(n);
+  r.plan.take_rounds(n);
   pipeline(
-      n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      r.plan, n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         for (int rank = 0; rank < s.rank; ++rank) r.plan.await(round, rank);
@@ -183,9 +180,9 @@ Plan fold_up_to(const Shape& s, int end) {
 Plan shared_allreduce(const Shape& s) {
   Reducer r(s);
   const int64_t n = r.pieces.rounds();
-  r.rounds(n);
+  r.plan.take_rounds(n);
   pipeline(
-      n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      r.plan, n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         r.plan.await(round);
@@ -208,9 +205,9 @@ Plan shared_allreduce_parts(const Shape& s) {
 Plan shared_reduce(const Shape& s) {
   Reducer r(s);
   const int64_t n = r.pieces.rounds();
-  r.rounds(n);
+  r.plan.take_rounds(n);
   const bool is_root = s.rank == s.root;
-  for (int64_t i = 0; i < n; ++i) {
+  r.plan.repeat({.number = n}, [&](int64_t i) {
     const int round = static_cast<int>(i);
     const int64_t first = r.pieces.begin(i), size = r.pieces.size(i);
     if (is_root) {
@@ -221,7 +218,7 @@ Plan shared_reduce(const Shape& s) {
       r.show(round, first, size, s.root);
     }
     r.plan.leave(round);
-  }
+  });
   return r.plan.done();
 }
 
@@ -240,7 +237,7 @@ Plan shared_reduce_parts(const Shape& s) {
 Plan shared_reduce_scatter(const Shape& s) {
   Reducer r(s);
   const int64_t n = r.pieces.rounds();
-  r.rounds(n);
+  r.plan.take_rounds(n);
   int64_t mine = 0;
   for (int rank = 0; rank < s.rank; ++rank) mine += s.part_count(rank);
   const bool shows_all = s.in_place || r.pieces.total * r.pieces.unit <= kShort;
@@ -250,7 +247,7 @@ Plan shared_reduce_scatter(const Shape& s) {
     return Range{from, std::clamp(mine + r.out.count, from, end)};
   };
   pipeline(
-      n, std::min(kAhead, n - 1),
+      r.plan, n, std::min(kAhead, n - 1),
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         const int64_t begin = r.pieces.begin(i), size = r.pieces.size(i);
@@ -287,8 +284,8 @@ Plan shared_exscan(const Shape& s) {
 //   shows  a0 → a0a1 → a0a1a2 → …
 Plan shared_scan_chain(const Shape& s) {
   Reducer r(s, true);
-  r.rounds(r.pieces.rounds());
-  for (int64_t i = 0; i < r.pieces.rounds(); ++i) {
+  r.plan.take_rounds(r.pieces.rounds());
+  r.plan.repeat({.number = r.pieces.rounds()}, [&](int64_t i) {
     const int round = static_cast<int>(i);
     const int64_t first = r.pieces.begin(i), n = r.pieces.size(i);
     const Buf sum = r.out.slice(first, n);
@@ -299,17 +296,17 @@ Plan shared_scan_chain(const Shape& s) {
     }
     if (s.rank + 1 < s.size) r.plan.claim(round).copy(sum, r.slot(round, s.rank, 0, n)).publish(round, s.rank + 1);
     r.plan.leave(round);
-  }
+  });
   return r.plan.done();
 }
 
 // The same; what is shown is not the result, and in place is folded before that overwrites mine.
 Plan shared_exscan_chain(const Shape& s) {
   Reducer r(s, true);
-  r.rounds(r.pieces.rounds());
+  r.plan.take_rounds(r.pieces.rounds());
   const Buf met =
       s.dense || s.rank == 0 ? Buf{} : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total)));
-  for (int64_t i = 0; i < r.pieces.rounds(); ++i) {
+  r.plan.repeat({.number = r.pieces.rounds()}, [&](int64_t i) {
     const int round = static_cast<int>(i);
     const int64_t first = r.pieces.begin(i), n = r.pieces.size(i);
     const Buf mine = r.in.slice(first, n), shown = r.slot(round, s.rank, 0, n);
@@ -324,7 +321,7 @@ Plan shared_exscan_chain(const Shape& s) {
     }
     if (s.rank > 0) r.plan.copy(before, r.out.slice(first, n));
     r.plan.leave(round);
-  }
+  });
   return r.plan.done();
 }
 

@@ -122,13 +122,14 @@ Plan striped_reduce_scatter(const Shape& s) {
     l.add_across(l.carriers, across, at(stripe), at(kept));
     l.plan.fence();
     const int64_t first = first_block(local, node), end = first_block(local, node + 1);
-    for (int64_t block = first; block < end; ++block) {
+    l.plan.repeat({.number = end - first}, [&](int64_t i) {
+      const int64_t block = first + i;
       const Buf one = kept.slice(begin(block) - begin(first), begin(block + 1) - begin(block));
       if (block == s.rank)
         l.plan.copy(one, l.plan.out());
       else
         l.plan.send(one, static_cast<int>(block));
-    }
+    });
   } else {
     l.add_within(l.reduces_stripes(lengths), l.input(), at(kept));
   }
@@ -159,28 +160,31 @@ Plan striped_alltoall(const Shape& s) {
   for (int first = 0; first < nodes; first += static_cast<int>(fit)) {
     const int n = static_cast<int>(std::min<int64_t>(fit, nodes - first));
     const auto there = [&](int i) { return l.nodes.members((l.nodes.node() + first + i) % nodes); };
-    for (int j = 0; j < m; ++j)
-      for (int i = 0; i < n; ++i) {
-        const int to = there(i)[j];
-        plan.copy(s.in_place ? plan.out_block(to) : plan.in_block(to), outgoing.slice((j * n + i) * bytes, bytes));
-      }
+    plan.repeat({.number = n * m, .row = m}, [&](int64_t k) {
+      const int64_t i = k / m, j = k % m;
+      const int to = there(static_cast<int>(i))[static_cast<int>(j)];
+      plan.copy(s.in_place ? plan.out_block(to) : plan.in_block(to), outgoing.slice((j * n + i) * bytes, bytes));
+    });
     Shape part = l.within(Collective::alltoall);
     part.in_place = false;
     part.dense = true;
     part.in_count = part.out_count = part.bytes = n * bytes;
     l.add_within(part, at(outgoing), at(incoming));
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < m; ++j) {
-        const Buf block = incoming.slice((j * n + i) * bytes, bytes);
-        // Of my own node's it is there.
-        plan.copy(block, first + i == 0 ? plan.out_block(there(i)[j]) : sorted.slice((i * m + j) * bytes, bytes));
-      }
+    plan.repeat({.number = n * m, .row = m}, [&](int64_t k) {
+      const int64_t i = k / m, j = k % m;
+      const Buf block = incoming.slice((j * n + i) * bytes, bytes);
+      // Of my own node's it is there.
+      plan.copy(block, first + i == 0 ? plan.out_block(there(0)[static_cast<int>(j)])
+                                      : sorted.slice((i * m + j) * bytes, bytes));
+    });
     plan.fence();
-    for (int i = first == 0 ? 1 : 0; i < n; ++i) {
+    const int beyond = first == 0 ? 1 : 0;  // my own node
+    plan.repeat({.number = n - beyond}, [&](int64_t k) {
+      const int i = beyond + static_cast<int>(k);
       const ProcessList from = l.nodes.members((l.nodes.node() - first - i + nodes) % nodes);
       plan.recv(plan.out_blocks(from.front(), static_cast<int>(m)), from[local]);
       plan.send(sorted.slice(i * m * bytes, m * bytes), there(i)[local]);
-    }
+    });
     plan.fence();
   }
   return plan.done();

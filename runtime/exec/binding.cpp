@@ -9,9 +9,18 @@
 
 namespace tutti::exec {
 
+namespace {
+
+size_t bytes_in(const coll::Graph& graph) {
+  return bytes_of(graph.steps) + bytes_of(graph.waits) + bytes_of(graph.first_follower) + bytes_of(graph.followers);
+}
+
+}  // namespace
+
 size_t bytes_of(const Plan& plan) {
-  return sizeof plan + plan.steps.capacity() * sizeof(Step) + plan.scratch.capacity() * sizeof(Scratch) +
-         (plan.waits.capacity() + plan.first_follower.capacity() + plan.followers.capacity()) * sizeof(uint32_t);
+  size_t bytes = sizeof plan + bytes_in(plan) + bytes_of(plan.scratch) + bytes_of(plan.loops);
+  for (const coll::Loop& loop : plan.loops) bytes += bytes_in(loop) + bytes_of(loop.growths) + bytes_of(loop.carried);
+  return bytes;
 }
 
 Binding::Binding(const engine::Channel& channel, const Rounds& rounds, std::shared_ptr<const Plan> plan,

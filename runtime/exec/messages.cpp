@@ -10,15 +10,15 @@ namespace tutti::exec {
 Messages::Messages(Run& run, engine::Channel& channel, const Binding& binding)
     : run_(run), channel_(channel), binding_(binding), sends_(binding.plan().sends), recvs_(binding.plan().recvs) {}
 
-void Messages::send(uint32_t step) {
-  const Buf& from = binding_.plan().steps[step].from;
-  send(step, binding_.resolve(from), binding_.signature_of(from));
+void Messages::send(uint32_t number) {
+  const Buf& from = run_.step_of(number).from;
+  send(number, binding_.resolve(from), binding_.signature_of(from));
 }
 
-void Messages::send(uint32_t index, const Payload& payload, uint64_t signature) {
-  const Step& step = binding_.plan().steps[index];
+void Messages::send(uint32_t number, const Payload& payload, uint64_t signature) {
+  const Step& step = run_.step_of(number);
   Send& op = sends_[step.operation];
-  op.step = index;
+  op.step = number;
   op.payload = payload;
   op.peer = channel_.process_of(step.peer);
   op.match = {channel_.context, channel_.rank, step.slot, serial_};
@@ -37,10 +37,10 @@ bool Messages::is_forsaken(int mpi_class) {
   return mpi_class == MPIX_ERR_PROC_FAILED || mpi_class == MPIX_ERR_REVOKED || mpi_class == MPI_ERR_PROC_ABORTED;
 }
 
-void Messages::receive(uint32_t index) {
-  const Step& step = binding_.plan().steps[index];
+void Messages::receive(uint32_t number) {
+  const Step& step = run_.step_of(number);
   Receive& op = recvs_[step.operation];
-  op.step = index;
+  op.step = number;
   op.payload = binding_.resolve(step.into);
   op.match = {channel_.context, step.peer, step.slot, serial_};
   op.owner = this;
@@ -67,7 +67,7 @@ void Messages::compare(const Receive& receive) const {
   if (is_forsaken(receive.outcome.mpi_class)) return;  // what it knows of a message is of an earlier start
   if (!binding_.call().pair_data) return channel_.ledger->differs(serial_, receive.match.source, receive.signature);
   channel_.ledger->pair_differs(serial_, receive.match.source, receive.signature,
-                                binding_.signature_of(binding_.plan().steps[receive.step].into),
+                                binding_.signature_of(run_.step_of(receive.step).into),
                                 receive.outcome.sent_bytes, receive.payload.bytes());
 }
 
@@ -85,16 +85,13 @@ void Messages::withdraw() {
 
 void Messages::add_needs(life::Condition& needs) const {
   if (!are_open()) return;
-  for (const Step& step : binding_.plan().steps) {
-    bool waits = false;
-    if (step.kind == Step::Kind::send || step.kind == Step::Kind::show) {
-      const Send& op = sends_[step.operation];
-      waits = op.under_way && (!op.sent || !op.matched);
-    } else if (step.kind == Step::Kind::recv || step.kind == Step::Kind::take) {
-      waits = recvs_[step.operation].posted;
-    }
-    if (waits) needs.collective(channel_.process_of(step.peer), channel_.context, serial_);
-  }
+  const auto add = [&](uint32_t number) TUTTI_ENGINE_OWNED {
+    needs.collective(channel_.process_of(run_.step_of(number).peer), channel_.context, serial_);
+  };
+  for (const Send& op : sends_)
+    if (op.under_way && (!op.sent || !op.matched)) add(op.step);
+  for (const Receive& op : recvs_)
+    if (op.posted) add(op.step);
 }
 
 }  // namespace tutti::exec

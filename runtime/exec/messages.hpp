@@ -21,6 +21,8 @@ class Messages {
    public:
     // The message of this step is over, well or with an error. The last one may be the end of all.
     virtual void message_done(uint32_t step, int mpi_class) TUTTI_ENGINE_OWNED = 0;
+    // That is under way. The run numbers its steps as it likes.
+    virtual const Step& step_of(uint32_t number) const TUTTI_ENGINE_OWNED = 0;
 
    protected:
     ~Run() = default;
@@ -37,11 +39,11 @@ class Messages {
     serial_ = serial;
     withdrawn_ = false;
   }
-  // Posts what a step of a graph says.
-  void send(uint32_t step) TUTTI_ENGINE_OWNED;
-  void receive(uint32_t step) TUTTI_ENGINE_OWNED;
+  // Posts what a step says, which the run knows by this number.
+  void send(uint32_t number) TUTTI_ENGINE_OWNED;
+  void receive(uint32_t number) TUTTI_ENGINE_OWNED;
   // The same with another payload and its signature.
-  void send(uint32_t step, const Payload& payload, uint64_t signature) TUTTI_ENGINE_OWNED;
+  void send(uint32_t number, const Payload& payload, uint64_t signature) TUTTI_ENGINE_OWNED;
 
   // Posted and not done.
   bool are_open() const TUTTI_ENGINE_OWNED { return open_ > 0; }

@@ -53,11 +53,11 @@ Planner::Known& Planner::known(const Shape& shape) {
 Plan Planner::build(const Shape& shape) const {
   Shape ruled = shape;
   ruled.rules = selection_.get();
+  if (stress_.loops) ruled.written_out = 1;
   Plan plan = selection_->choose(ruled).build(ruled);
-  const bool is_program = plan.lane != coll::LaneSize::none;
-  if (stress_.chance && is_program) return lingering(plan, stress_.chance);
+  if (stress_.chance && plan.is_program()) return lingering(plan, stress_.chance);
   if (!stress_.synchronising || shape.kind == coll::Collective::barrier) return plan;
-  if (is_program) return meeting(std::move(plan));
+  if (plan.is_program()) return meeting(std::move(plan));
   const Shape barrier{.rank = shape.rank, .size = shape.size, .first_side = shape.first_side};
   return together(std::move(plan), selection_->choose(barrier).build(barrier));
 }

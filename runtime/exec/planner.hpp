@@ -18,6 +18,7 @@ namespace tutti::exec {
 struct Stress {
   bool synchronising = false;  // every collective is a barrier as well, as the standard allows
   uint64_t chance = 0;         // other than 0: programs linger by it
+  bool loops = false;          // what can be a loop is one, as it is among many ranks
 };
 
 // Used with the engine owned, but for its end.

@@ -116,11 +116,12 @@ class Maker {
     const coll::Algorithm& algorithm = rules_.choose(shape);
     outcome_.algorithm = algorithm.name;
     const auto before = std::chrono::steady_clock::now();
-    const Plan plan = algorithm.build(shape);
+    const Plan written = algorithm.build(shape);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
     outcome_.build_seconds = std::max(outcome_.build_seconds, took.count());
-    outcome_.steps = std::max(outcome_.steps, static_cast<int64_t>(plan.steps.size()));
-    outcome_.plan_bytes = std::max(outcome_.plan_bytes, static_cast<int64_t>(exec::bytes_of(plan)));
+    outcome_.steps = std::max(outcome_.steps, static_cast<int64_t>(written.written_steps()));
+    outcome_.plan_bytes = std::max(outcome_.plan_bytes, static_cast<int64_t>(exec::bytes_of(written)));
+    const Plan plan = unrolled(written);
     int64_t scratch = 0;
     for (const coll::Scratch& one : plan.scratch) scratch += bytes_of(calls_, plan, one.like);
     outcome_.scratch_bytes = std::max(outcome_.scratch_bytes, scratch);

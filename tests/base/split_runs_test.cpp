@@ -65,7 +65,9 @@ void expect_same(const Rule& rule, int ranks, int most) {
     const SplitRuns all = joined(rule, 0, ranks, shape, random);
     if (most < 0 && all.too_many()) continue;
     ASSERT_FALSE(all.too_many());
-    if (most >= 0) EXPECT_LE(all.runs().size(), static_cast<size_t>(most));
+    if (most >= 0) {
+      EXPECT_LE(all.runs().size(), static_cast<size_t>(most));
+    }
     for (const auto& [color, members] : expected) ASSERT_EQ(all.members(color).to_vector(), members) << color;
     EXPECT_TRUE(all.members(1 << 30).empty());
   }

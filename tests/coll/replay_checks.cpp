@@ -127,4 +127,22 @@ std::string conflict(const Rank& rank, const Plan& plan) {
   return {};
 }
 
+bool say_the_same(const Plan& a, const Plan& b) {
+  const auto steps_of = [](const Plan& plan) {
+    std::vector<Step> steps;
+    for (Step step : plan.steps) {
+      if (step.kind == Step::Kind::join) continue;
+      step.from.range = step.into.range = 0;
+      steps.push_back(step);
+    }
+    return steps;
+  };
+  const auto same = [](const Step& x, const Step& y) {
+    return x.kind == y.kind && x.peer == y.peer && x.slot == y.slot && x.kept == y.kept && x.from == y.from &&
+           x.into == y.into;
+  };
+  return a.lane == b.lane && a.rounds == b.rounds && a.scratch.size() == b.scratch.size() &&
+         std::ranges::equal(steps_of(a), steps_of(b), same);
+}
+
 }  // namespace tutti::coll::replay

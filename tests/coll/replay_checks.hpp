@@ -27,5 +27,7 @@ std::string misdescribed(const Rank& rank, const Plan& plan);
 // Steps of one plan that touch the same memory, one of them writing, and do not wait for each
 // other.
 std::string conflict(const Rank& rank, const Plan& plan);
+// The steps of both but joins are the same, in this order. Messages and ranges may be counted otherwise.
+bool say_the_same(const Plan& a, const Plan& b);
 
 }  // namespace tutti::coll::replay

@@ -96,11 +96,33 @@ TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
       if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
       const auto selection = selection_of(kind, algorithm);
       ranks.run([&](engine::Channel& channel) {
-        Planner planner(selection);
+        Planner planner(selection), looping(selection, {.loops = true});
         for (const Case& c : cases(kind, size)) {
           if (!c.commutative && (algorithm.needs == Needs::commutative || !in_order)) continue;
           expect_right(c, algorithm, channel, planner);
+          expect_right(c, algorithm, channel, looping);
         }
+      });
+    }
+  }
+}
+
+// As barriers, and lingering.
+TEST_P(Execute, UnderStressEveryAlgorithmGivesTheRightAnswer) {
+  const auto kind = static_cast<Collective>(GetParam());
+  for (const std::vector<int>& places : {std::vector(3, 0), {0, 0, 1, 1}}) {
+    const auto size = static_cast<int>(places.size());
+    Ranks ranks(places, 2);
+    for (const Algorithm& algorithm : algorithms(kind)) {
+      if (!serves(algorithm, places)) continue;
+      if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
+      const auto selection = selection_of(kind, algorithm);
+      ranks.run([&](engine::Channel& channel) {
+        Planner barriers(selection, {.synchronising = true, .loops = true});
+        Planner lingering(selection, {.chance = 7, .loops = true});
+        for (const int64_t items : {6, 250})
+          for (Planner* const planner : {&barriers, &lingering})
+            expect_right({kind, items, size - 1, false, true}, algorithm, channel, *planner);
       });
     }
   }

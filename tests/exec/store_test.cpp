@@ -198,6 +198,7 @@ Shape barrier_of(int size) {
 Shape large_shape(int rank) {
   Shape shape;
   shape.kind = Collective::alltoallv;
+  shape.in_place = true;  // with room for each block
   shape.size = 5000;
   shape.rank = rank;
   return shape;

@@ -69,7 +69,7 @@ void carry(size_t size, int share_of_short, Hears hears) {
       const size_t length = length_of(random);
       if (hears != Hears::nothing && chance() % 8) writer.reader_is_at(heard);
       if (hears == Hears::always || (hears == Hears::at_times && chance() % 3 == 0)) {
-        while (chance() % 4 && read.load() < i) std::this_thread::yield();
+        while (chance() % 4 && static_cast<uint32_t>(read.load()) < i) std::this_thread::yield();
         heard = position.load();
       }
       const bool shares = length <= kLine / 2 && chance() % 4;

@@ -10,7 +10,10 @@
 namespace tutti::exec {
 
 GraphRun::GraphRun(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call)
-    : Execution(channel, std::move(plan), call), waits_(this->plan().steps.size()), ready_(waits_.size()) {
+    : Execution(channel, std::move(plan), call),
+      trips_(this->plan()),
+      waits_(this->plan().steps.size()),
+      ready_(trips_.numbers() + 1) {
   resumption_.run = this;
   resumption_.perform = [](engine::Chore& chore) TUTTI_ENGINE_OWNED {
     GraphRun& run = *static_cast<Resumption&>(chore).run;
@@ -28,7 +31,7 @@ void GraphRun::start() {
   ready_begin_ = ready_end_ = 0;
   std::ranges::copy(plan().waits, waits_.begin());
   for (uint32_t i = 0; i < left_; ++i)
-    if (waits_[i] == 0) ready_[ready_end_++] = i;
+    if (waits_[i] == 0) add_ready(i);
   if (has_turn) run_ready();
 }
 
@@ -58,7 +61,7 @@ bool GraphRun::poll() {
   if (is_disturbed(channel_)) return false;
   const int awaited = rounds_.awaited();
   const uint32_t step = stalled_;
-  if (step != kNoStep && share(plan().steps[step])) {
+  if (step != kNoStep && share(step_of(step))) {
     stalled_ = kNoStep;
     step_done(step);
   } else if (!has_ready() || resumes_) {
@@ -77,13 +80,13 @@ void GraphRun::run_ready() {
   if (is_at_work()) return;
   without_end([this]() TUTTI_ENGINE_OWNED {
     while (has_ready() && !resumes_ && !is_abandoned() && !is_disturbed(channel_)) {
-      if (waits_for_application(plan().steps[ready_[ready_begin_]].kind)) {
+      if (waits_for_application(step_of(ready_[ready_begin_]).kind)) {
         resumes_ = true;
         channel_.engine->leave_to_application(resumption_);
         return;
       }
-      const bool complete = perform(ready_[ready_begin_++]);
-      if (!complete) --ready_begin_;
+      const bool complete = perform(ready_[ready_begin_]);
+      if (complete) ready_begin_ = after(ready_begin_);
       if (complete && (!pieces_.was_long() || !has_ready() || !channel_.engine->takes_turns())) continue;
       return keep_polling();
     }
@@ -93,16 +96,17 @@ void GraphRun::run_ready() {
 }
 
 void GraphRun::step_done(uint32_t step) {
+  if (trips_.has(step) && !trips_.done(step, step, [this](uint32_t number) { add_ready(number); })) return;
   --left_;
   for (uint32_t f = plan().first_follower[step]; f < plan().first_follower[step + 1]; ++f) {
     const uint32_t follower = plan().followers[f];
-    if (--waits_[follower] == 0) ready_[ready_end_++] = follower;
+    if (--waits_[follower] == 0) add_ready(follower);
   }
 }
 
 // False: it is not over, and to be performed again.
 bool GraphRun::perform(uint32_t index) {
-  const Step& step = plan().steps[index];
+  const Step& step = step_of(index);
   switch (step.kind) {
     case Step::Kind::send:
       messages_.send(index);
@@ -118,6 +122,9 @@ bool GraphRun::perform(uint32_t index) {
       break;
     case Step::Kind::join:
       break;
+    case Step::Kind::loop:
+      trips_.begin(static_cast<uint32_t>(step.slot), [this](uint32_t number) { add_ready(number); });
+      return true;
     default:
       if (share(step)) break;
       stalled_ = index;

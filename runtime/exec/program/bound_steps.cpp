@@ -91,38 +91,140 @@ void BoundSteps::bind_reduce(const Step& step, BoundStep& bound, BoundStep* befo
   before->kind = Step::Kind::join;
 }
 
-void BoundSteps::bind(int ranks) {
-  const std::vector<Step>& steps = binding_.plan().steps;
-  int64_t shown = 0, got = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    BoundStep& bound = steps_[i] = BoundStep();
-    bound.kind = step.kind;
-    bound.peer = step.peer;
-    bound.round = static_cast<uint32_t>(step.slot);
-    switch (step.kind) {
-      case Step::Kind::copy:
-        bind_copy(step, bound);
-        if (step.into.region == Region::shared)
-          shown = binding_.resolve(step.into).bytes();
-        else if (step.from.region == Region::shared)
-          got += bound.length;
-        break;
-      case Step::Kind::show:
-      case Step::Kind::expect:
-      case Step::Kind::take:
-        bind_block(step, bound);
-        if (step.kind == Step::Kind::take) steps_[i - 1].beside = !bound.fits;
-        break;
-      case Step::Kind::reduce:
-        bind_reduce(step, bound, i > 0 ? &steps_[i - 1] : nullptr);
-        break;
-      case Step::Kind::publish:
-        bound.length = std::exchange(shown, 0);
-        break;
-      default:
-        break;
+BoundSteps::BoundSteps(const Binding& binding) : binding_(binding) {
+  const Plan& plan = binding.plan();
+  if (plan.loops.empty()) {
+    steps_.resize(plan.steps.size());
+    return;
+  }
+  for (const Step& step : plan.steps) {
+    if (step.kind == Step::Kind::loop) {
+      const coll::Loop& loop = plan.loops[static_cast<size_t>(step.slot)];
+      loops_.push_back({&loop, static_cast<uint32_t>(in_trips_.size()), 0, {}});
+      in_trips_.insert(in_trips_.end(), loop.steps.begin(), loop.steps.end());
     }
+    in_trips_.push_back(step);
+  }
+  steps_.resize(in_trips_.size());
+}
+
+bool BoundSteps::begins_trip(uint32_t number) const {
+  return number == 0 || std::ranges::any_of(loops_, [&](const Looping& each) { return each.first == number; });
+}
+
+void BoundSteps::bind_step(uint32_t number, int64_t& shown) {
+  const Step& it = step(number);
+  BoundStep& bound = steps_[number] = BoundStep();
+  bound.kind = it.kind;
+  bound.peer = it.peer;
+  bound.round = static_cast<uint32_t>(it.slot);
+  switch (it.kind) {
+    case Step::Kind::copy:
+      bind_copy(it, bound);
+      if (it.into.region == Region::shared) shown = binding_.resolve(it.into).bytes();
+      break;
+    case Step::Kind::show:
+    case Step::Kind::expect:
+    case Step::Kind::take:
+      bind_block(it, bound);
+      if (it.kind == Step::Kind::take) steps_[number - 1].beside = !bound.fits;
+      break;
+    case Step::Kind::reduce:
+      bind_reduce(it, bound, begins_trip(number) ? nullptr : &steps_[number - 1]);
+      break;
+    case Step::Kind::publish:
+      bound.length = std::exchange(shown, 0);
+      break;
+    default:
+      break;
+  }
+}
+
+void BoundSteps::bind_steps(uint32_t begin, uint32_t end, int64_t& shown) {
+  for (uint32_t number = begin; number < end; ++number) bind_step(number, shown);
+}
+
+void BoundSteps::bind_trip(Looping& looping, uint32_t trip) {
+  looping.trip = trip;
+  int64_t shown = 0;
+  bind_steps(looping.first, looping.first + looping.length(), shown);
+}
+
+const Step& BoundSteps::step_in_trip(uint32_t number) const {
+  for (const Looping& each : loops_)
+    if (number >= each.first && number < each.first + each.length())
+      in_trips_[number] = each.loop->at(number - each.first, each.trip);
+  return in_trips_[number];
+}
+
+void BoundSteps::go_on(BoundStep& step, const Going& by, int64_t trips) {
+  const auto times = [trips](End end) {
+    end.offset *= trips;
+    end.round *= static_cast<uint32_t>(trips);
+    return end;
+  };
+  step.from.go_on(times(by.from));
+  step.into.go_on(times(by.into));
+  step.right.go_on(times(by.right));
+  step.round += by.round * static_cast<uint32_t>(trips);
+}
+
+// Bound for trip 0, which stays. What goes on evenly to the last trip need not be bound again.
+void BoundSteps::find_going(Looping& looping) {
+  looping.going.clear();
+  const uint32_t last = looping.loop->trips - 1;
+  const auto first = steps_.begin() + looping.first;
+  const std::vector<BoundStep> begin(first, first + looping.length());
+  const auto bound_for = [&](uint32_t trip) {
+    bind_trip(looping, trip);
+    return std::vector<BoundStep>(first, first + looping.length());
+  };
+  const std::vector<BoundStep> next = bound_for(1), end = bound_for(last);
+  looping.trip = 0;
+  std::ranges::copy(begin, first);
+  if (looping.loop->row <= last) return;
+  const auto beyond = [](const End& a, const End& b) {
+    return End{.offset = b.offset - a.offset, .round = b.round - a.round};
+  };
+  std::vector<Going> going;
+  for (size_t i = 0; i < begin.size(); ++i) {
+    const BoundStep &a = begin[i], &b = next[i];
+    going.push_back({beyond(a.from, b.from), beyond(a.into, b.into), beyond(a.right, b.right), b.round - a.round});
+    BoundStep there = a;
+    go_on(there, going.back(), last);
+    if (!(there == end[i])) return;
+  }
+  looping.going = std::move(going);
+}
+
+void BoundSteps::go_to_trip(Looping& looping, uint32_t trip) {
+  if (looping.going.empty()) return bind_trip(looping, trip);
+  const int64_t trips = int64_t{trip} - looping.trip;  // back to the first one, too
+  for (uint32_t i = 0; i < looping.length(); ++i) go_on(steps_[looping.first + i], looping.going[i], trips);
+  looping.trip = trip;
+}
+
+const BoundStep* BoundSteps::next_trip(const BoundStep* step) {
+  Looping& looping = loops_[step->round];
+  if (looping.trip + 1 == looping.loop->trips) return step + 1;
+  go_to_trip(looping, looping.trip + 1);
+  return begin() + looping.first;
+}
+
+void BoundSteps::bind(int ranks) {
+  for (Looping& each : loops_) each.trip = 0;
+  int64_t shown = 0;
+  bind_steps(0, static_cast<uint32_t>(steps_.size()), shown);
+  for (Looping& each : loops_)
+    if (each.loop->trips > 1) find_going(each);
+  int64_t got = 0;
+  size_t next_loop = 0;
+  for (uint32_t number = 0; number < steps_.size(); ++number) {
+    const Step& it = step(number);
+    if (it.kind == Step::Kind::loop) ++next_loop;
+    if (it.kind != Step::Kind::copy || it.into.region == Region::shared || it.from.region != Region::shared) continue;
+    const bool loops = next_loop < loops_.size() && number >= loops_[next_loop].first;
+    got += steps_[number].length * (loops ? loops_[next_loop].loop->trips : 1);
   }
   const int64_t all_get = got * ranks;
   flood_ = all_get > kNoFlood && all_get > last_level_cache() / 2;

@@ -59,6 +59,7 @@ void ProgramRun::start() {
 
 bool ProgramRun::begin_first_step() {
   next_ = 0;
+  steps_.rewind();
   lingered_ = 0;
   waited_ = false;
   return begin();
@@ -117,7 +118,7 @@ void ProgramRun::message_done(uint32_t, int error_class) {
 // All steps are done, and so may be all messages.
 void ProgramRun::end_if_done() {
   if (is_at_work() || messages_.are_open()) return;
-  if (!is_abandoned() && (next_ < plan().steps.size() || is_disturbed(channel_))) return;
+  if (!is_abandoned() && (!all_done() || is_disturbed(channel_))) return;
   end();
 }
 
@@ -183,7 +184,7 @@ bool ProgramRun::lingers() {
 
 // True if anything happened; then it may be over, and gone.
 bool ProgramRun::execute() {
-  const uint32_t before = next_;
+  uint32_t before = next_;
   const int awaited = rounds_.awaited();
   const BoundStep* const past = steps_.end();
   const BoundStep* step = steps_.begin() + next_;
@@ -246,6 +247,10 @@ bool ProgramRun::execute() {
         TUTTI_FAULT_POINT("lane.before_leaving");
         leave(step->round);
         TUTTI_FAULT_POINT("lane.left");
+        break;
+      case Step::Kind::loop:
+        step = steps_.next_trip(step) - 1;
+        before = UINT32_MAX;  // it may come to stand there again
         break;
       case Step::Kind::linger:
         stop_at(step);

@@ -26,7 +26,9 @@ class ProgramRun final : public Execution {
 
  private:
   bool poll() override TUTTI_ENGINE_OWNED;
-  const Step* standing_at() const override { return next_ < plan().steps.size() ? &plan().steps[next_] : nullptr; }
+  const Step* standing_at() const override { return all_done() ? nullptr : &steps_.step(next_); }
+  const Step& step_of(uint32_t number) const override { return steps_.step(number); }
+  bool all_done() const { return steps_.begin() + next_ == steps_.end(); }
   void go_on() override TUTTI_ENGINE_OWNED { end_if_done(); }
   void message_done(uint32_t step, int error_class) override TUTTI_ENGINE_OWNED;
 

@@ -34,7 +34,8 @@ namespace {
 
 exec::Stress stress_of(const StressMode& mode) {
   return {.synchronising = mode.kind == StressMode::Kind::sync,
-          .chance = mode.kind == StressMode::Kind::random ? mixed(mode.seed, 1) | 1 : 0};
+          .chance = mode.kind == StressMode::Kind::random ? mixed(mode.seed, 1) | 1 : 0,
+          .loops = mode.kind != StressMode::Kind::off};
 }
 
 // No two jobs share memory, and nobody shares what is between two groups, wherever their ranks are.

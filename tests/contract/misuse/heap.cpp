@@ -60,7 +60,7 @@ std::vector<Call> calls(MPI_Win win, int* other) {
 }
 
 Block allocated(size_t bytes) {
-  return Block(static_cast<int*>(std::malloc(bytes)));
+  return Block(static_cast<int*>(std::calloc(1, bytes)));
 }
 
 void looks_like_chunks(const Block& block) {
