@@ -95,7 +95,8 @@ PlanBuilder& PlanBuilder::append(const Plan& part, std::span<const int> ranks, c
           trip_->edges.emplace_back(i, loop.followers[f]);
     };
     add({});
-    repeat({.number = loop.trips, .seats = loop.seats, .row = loop.row < loop.trips ? loop.row : 0}, trip);
+    // A loop of the part's stays one.
+    repeat({.number = loop.trips, .seats = loop.seats, .row = loop.row < loop.trips ? loop.row : 0}, trip, 1);
     const auto end = static_cast<uint32_t>(plan_.steps.size());
     add({});
     enclose(before, end);

@@ -290,6 +290,7 @@ class PlanBuilder {
   PlanBuilder& add(Step step);
   void number(Step& message);
   PlanBuilder& add_shared(Step::Kind kind, int round, int peer);
+  PlanBuilder& repeat(const Trips& trips, const std::function<void(int64_t)>& body, int64_t written_out);
   void enclose(uint32_t begin, uint32_t end);
   void join_groups();
   Buf numbered(Buf message);

@@ -52,21 +52,21 @@ bool same(const Step& a, const Step& b) {
 
 class PlanBuilder::Repetition {
  public:
-  Repetition(PlanBuilder& builder, const Trips& trips, const std::function<void(int64_t)>& body)
-      : builder_(builder), trips_(trips), body_(body) {}
+  Repetition(PlanBuilder& builder, const Trips& trips, const std::function<void(int64_t)>& body, int64_t written_out)
+      : builder_(builder), trips_(trips), body_(body), written_out_(written_out) {}
 
   void write() {
     if (trips_.number == 0) return;
     record(trips_.number / 2, next_);  // the first ones are often shorter
     record(0, first_);
-    if (std::max(steps_of(trips_.number, first_), steps_of(trips_.number, next_)) <= builder_.shape_.written_out) {
+    if (std::max(steps_of(trips_.number, first_), steps_of(trips_.number, next_)) <= written_out_) {
       write_out();
       for (int64_t t = 1; t < trips_.number; ++t) write_out(t);
       return;
     }
     for (int64_t t = 0; t < trips_.number;) {
       const int64_t even = even_from(t);  // the first of them is first_
-      if (even > 1 && steps_of(even, first_) > builder_.shape_.written_out / 4 && add_loop(t, even)) {
+      if (even > 1 && steps_of(even, first_) > written_out_ / 4 && add_loop(t, even)) {
         t += even;
         continue;
       }
@@ -254,6 +254,7 @@ class PlanBuilder::Repetition {
   PlanBuilder& builder_;
   const Trips& trips_;
   const std::function<void(int64_t)>& body_;
+  const int64_t written_out_;  // steps, up to which nothing becomes a loop
   Trip first_, next_;
   Loop loop_;
   Id behind_ = kNone;  // the latest loop
@@ -264,8 +265,12 @@ class PlanBuilder::Repetition {
 };
 
 PlanBuilder& PlanBuilder::repeat(const Trips& trips, const std::function<void(int64_t)>& body) {
+  return repeat(trips, body, shape_.written_out);
+}
+
+PlanBuilder& PlanBuilder::repeat(const Trips& trips, const std::function<void(int64_t)>& body, int64_t written_out) {
   TUTTI_INVARIANT(!trip_, "a trip of a loop has a loop");
-  Repetition(*this, trips, body).write();
+  Repetition(*this, trips, body, written_out).write();
   last_ = kNone;
   return *this;
 }
