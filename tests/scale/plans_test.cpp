@@ -163,6 +163,7 @@ TEST(Plans, AMillionRanks) {
            Limit{{allgather, 8}, 2, 100, 16 << 10, 1 << 10},
        })
     expect_within(job, limit);
+  expect_within({1 << 14, 128}, {{alltoall, 8}, 1.5, 200, 64 << 10, 400 << 10});
 }
 
 }  // namespace
