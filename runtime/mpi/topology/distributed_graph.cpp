@@ -14,6 +14,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/agreement.hpp"
+#include "mpi/comm/letters.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/topology/api_topology.hpp"
@@ -52,48 +53,6 @@ Error weights_valid(int count, const int* weights, const char* argument) {
       return failure(MPI_ERR_ARG, "entry {} is {}, and weights are not negative (argument {})", i, weights[i],
                      argument);
   return {};
-}
-
-// An edge, as the rank that was given it tells it to the two that it joins.
-struct Told {
-  int32_t source, destination, weight;
-};
-
-// Sends each rank what is for it; returns what came, in the order of the ranks that sent it.
-Result<std::vector<Told>> tell_each_other(Comm& comm, const std::vector<std::vector<Told>>& outgoing) {
-  const auto size = static_cast<size_t>(comm.size());
-  std::vector<int64_t> sent(size), received(size), sent_at(size), received_at(size);
-  std::vector<Told> out, in;
-  for (size_t i = 0; i < size; ++i) {
-    sent[i] = static_cast<int64_t>(outgoing[i].size() * sizeof(Told));
-    sent_at[i] = static_cast<int64_t>(out.size() * sizeof(Told));
-    out.insert(out.end(), outgoing[i].begin(), outgoing[i].end());
-  }
-  const contract::Word signature = contract::word_of(Function::Dist_graph_create);
-  coll::Call counts{.kind = coll::Collective::alltoall,
-                    .in = sent.data(),
-                    .out = received.data(),
-                    .in_count = sizeof(int64_t),
-                    .out_count = sizeof(int64_t),
-                    .in_layout = &Layout::bytes(),
-                    .out_layout = &Layout::bytes(),
-                    .signature = signature};
-  if (Error e = run(comm, counts)) return e;
-  int64_t total = 0;
-  for (size_t i = 0; i < size; ++i) received_at[i] = total, total += received[i];
-  in.resize(static_cast<size_t>(total) / sizeof(Told));
-  const coll::Call edges{.kind = coll::Collective::alltoallv,
-                         .in = out.data(),
-                         .out = in.data(),
-                         .in_layout = &Layout::bytes(),
-                         .out_layout = &Layout::bytes(),
-                         .in_counts = Ints(sent.data()),
-                         .in_displacements = Ints(sent_at.data()),
-                         .out_counts = Ints(received.data()),
-                         .out_displacements = Ints(received_at.data()),
-                         .signature = signature};
-  if (Error e = run(comm, edges)) return e;
-  return in;
 }
 
 // A vertex of the graph: its neighbours in the order in which collectives meet them. Without weights the two arrays of
@@ -369,29 +328,31 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
     if (Error e = same_on_all(comm, Function::Dist_graph_create, weights, static_cast<size_t>(edges), reorder))
       return e;
 
-  // By rank: the edges that leave it, and those that enter it.
-  const auto size = static_cast<size_t>(comm.size());
-  std::vector<std::vector<Told>> outgoing(size);
+  // Each edge is told to the two that it joins.
+  std::vector<Letter> letters;
   for (int i = 0, at = 0; i < n; ++i)
     for (int k = 0; k < degrees[i]; ++k, ++at) {
-      const Told edge{sources[i], destinations[at], has_values(weights) ? weights[at] : 0};
-      outgoing[static_cast<size_t>(edge.source)].push_back(edge);
-      if (edge.source != edge.destination) outgoing[static_cast<size_t>(edge.destination)].push_back(edge);
+      const int source = sources[i], destination = destinations[at];
+      const std::array<int32_t, 3> edge{source, destination, has_values(weights) ? weights[at] : 0};
+      letters.push_back({comm.rank(), source, at, edge});
+      if (source != destination) letters.push_back({comm.rank(), destination, at, edge});
     }
-  Result<std::vector<Told>> told = tell_each_other(comm, outgoing);
+  Result<std::vector<Letter>> told =
+      deliver(comm, std::move(letters), contract::word_of(Function::Dist_graph_create));
   if (!told) return std::move(told).error();
 
   // Both ends hear of the edges between them from the same ranks in the same order: so they count alike.
   const bool weighted = is_weighted(weights);
   Vertex mine;
-  for (const Told& edge : *told) {
-    if (edge.destination == comm.rank()) {
-      mine.sources.push_back(edge.source);
-      if (weighted) mine.source_weights.push_back(edge.weight);
+  for (const Letter& letter : *told) {
+    const auto [source, destination, weight] = letter.words;
+    if (destination == comm.rank()) {
+      mine.sources.push_back(source);
+      if (weighted) mine.source_weights.push_back(weight);
     }
-    if (edge.source == comm.rank()) {
-      mine.destinations.push_back(edge.destination);
-      if (weighted) mine.destination_weights.push_back(edge.weight);
+    if (source == comm.rank()) {
+      mine.destinations.push_back(destination);
+      if (weighted) mine.destination_weights.push_back(weight);
     }
   }
   return make(comm, Function::Dist_graph_create, weighted, reorder != 0, std::move(mine), {}, comm_dist_graph);
