@@ -96,7 +96,10 @@ void GraphRun::run_ready() {
 }
 
 void GraphRun::step_done(uint32_t step) {
-  if (trips_.has(step) && !trips_.done(step, step, [this](uint32_t number) { add_ready(number); })) return;
+  if (trips_.has(step)) {
+    step = trips_.done(step, [this](uint32_t number) { add_ready(number); });
+    if (step == Trips::kGoesOn) return;
+  }
   --left_;
   for (uint32_t f = plan().first_follower[step]; f < plan().first_follower[step + 1]; ++f) {
     const uint32_t follower = plan().followers[f];

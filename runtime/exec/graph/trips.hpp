@@ -15,10 +15,10 @@ namespace tutti::exec {
 
 class Trips {
  public:
-  // `ready`: what to call with the number of a step that waits for nothing any more.
+  static constexpr uint32_t kGoesOn = UINT32_MAX;
+
   explicit Trips(const Plan& plan);
 
-  bool exist() const { return !loops_.empty(); }
   uint32_t numbers() const { return first_ + static_cast<uint32_t>(steps_.size()); }  // the plan's steps among them
   bool has(uint32_t number) const { return number >= first_; }
   const Step& step(uint32_t number) const { return steps_[number - first_]; }
@@ -31,9 +31,9 @@ class Trips {
     for (uint32_t seat = 0; seat < l.loop->seats; ++seat) l.trip[seat] = int64_t{seat} - l.loop->seats;
     for (uint32_t t = 0; t < l.loop->seats && t < l.loop->trips; ++t) begin_trip(l, t, ready);
   }
-  // A step is done. True: and the loop is over, which has this step in the plan.
+  // A step is done. Returns the plan's step that is its loop, if that is over; else kGoesOn.
   template <class Ready>
-  bool done(uint32_t number, uint32_t& head, Ready&& ready) {
+  uint32_t done(uint32_t number, Ready&& ready) {
     State& l = loop_of(number);
     const Loop& loop = *l.loop;
     const uint32_t step = (number - l.first) % l.length, seat = (number - l.first) / l.length;
@@ -44,11 +44,10 @@ class Trips {
     for (const Loop::Carried& c : loop.carried)
       if (c.from == step && l.trip[(trip + c.trips) % loop.seats] == trip + c.trips)
         release(number_of(l, c.to, trip + c.trips), ready);
-    if (--l.left[seat] > 0) return false;
+    if (--l.left[seat] > 0) return kGoesOn;
     ++l.over;
     if (trip + loop.seats < loop.trips) begin_trip(l, trip + loop.seats, ready);
-    head = l.head;
-    return l.over == loop.trips;
+    return l.over == loop.trips ? l.head : kGoesOn;
   }
 
   size_t footprint() const;
