@@ -56,7 +56,7 @@ endfunction()
 # time; PROCESSORS 1 is a core; PROCESSORS 2, that of ranks that poll, is two but for a slot, which something that waits
 # may have beside them, as the nodes of tests/cluster do. Beside what is judged by time runs nothing, and its label is
 # clock: tests/run.sh may try it twice.
-set(TUTTI_JUDGED_BY_TIME "^(bench\\.|program\\.(progress\\.|comm\\.threads\\.|p2p\\.(short_path|many)\\.)|launcher\\.(idle_job|crash_whose_place_is_found_slowly)_by_library$|cluster\\.(chain\\.)?(idle|progress)$|fortran\\.(call_cost|compile_time)|docs\\.seeing$)")
+set(TUTTI_JUDGED_BY_TIME "^(bench\\.|program\\.(progress\\.|comm\\.threads\\.|p2p\\.(short_path|many)\\.)|launcher\\.(idle_job|crash_whose_place_is_found_slowly)_by_library$|cluster\\.(chain\\.)?(idle|progress)$|fortran\\.(call_cost|compile_time)|docs\\.seeing$|profile\\.cost$)")
 function(tutti_claim_slots test)
   get_property(processors TEST ${test} PROPERTY PROCESSORS)
   if(test MATCHES "${TUTTI_JUDGED_BY_TIME}")

@@ -108,7 +108,7 @@ static const Row kMessages[] = {
 
 /* How long `calls` of them take, one with the other; without `row` the writing and reading alone. */
 static double sample(const Row* row, const Row* data, Call* call, int calls, int fresh) {
-  static volatile double kept;  /* so that the reading is done */
+  static volatile double kept; /* so that the reading is done */
   double begin, mine, all;
   MPI_Barrier(MPI_COMM_WORLD);
   begin = MPI_Wtime();

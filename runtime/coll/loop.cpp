@@ -31,7 +31,8 @@ Step Loop::at(uint32_t number, uint32_t trip) const {
   const Growths& g = growths[number];
   const int64_t along = trip % row, across = trip / row;
   const auto grow = [&](auto& value, const Growth& by) {
-    value = static_cast<std::remove_reference_t<decltype(value)>>(int64_t{value} + by.along * along + by.across * across);
+    value =
+        static_cast<std::remove_reference_t<decltype(value)>>(int64_t{value} + by.along * along + by.across * across);
   };
   grow(step.peer, g.peer);
   grow(step.slot, g.slot);
@@ -139,7 +140,8 @@ class Unroller {
       if (loop.waits[i] == 0) {
         if (t < loop.seats) edges_.emplace_back(begin, at(i, t));
         for (uint32_t e = 0; t >= loop.seats && e < length; ++e)
-          if (loop.first_follower[e] == loop.first_follower[e + 1]) edges_.emplace_back(at(e, t - loop.seats), at(i, t));
+          if (loop.first_follower[e] == loop.first_follower[e + 1])
+            edges_.emplace_back(at(e, t - loop.seats), at(i, t));
       }
       if (is_last && loop.first_follower[i] == loop.first_follower[i + 1]) edges_.emplace_back(at(i, t), end);
     }

@@ -297,7 +297,7 @@ class PlanBuilder {
 
   const Shape& shape_;
   Plan plan_;
-  Trip* trip_ = nullptr;  // that is being written
+  Trip* trip_ = nullptr;                              // that is being written
   std::vector<std::pair<uint32_t, uint32_t>> edges_;  // from, to
   std::vector<uint32_t> groups_{0};                   // first step after each fence
   PeerCounts sent_, received_;                        // messages so far

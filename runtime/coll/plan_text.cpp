@@ -53,7 +53,8 @@ std::string to_string(const Step& s) {
     case Step::Kind::publish:
       return s.peer < 0 ? fmt::format("publish slot{}", s.slot) : fmt::format("publish slot{} to {}", s.slot, s.peer);
     case Step::Kind::await:
-      return s.peer < 0 ? fmt::format("await slot{} of all", s.slot) : fmt::format("await slot{} of {}", s.slot, s.peer);
+      return s.peer < 0 ? fmt::format("await slot{} of all", s.slot)
+                        : fmt::format("await slot{} of {}", s.slot, s.peer);
     case Step::Kind::leave:
       return fmt::format("leave slot{}", s.slot);
     case Step::Kind::linger:

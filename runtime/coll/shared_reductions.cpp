@@ -162,7 +162,8 @@ Plan fold_up_to(const Shape& s, int end) {
   const int64_t n = r.pieces.rounds();
   r.plan.take_rounds(n);
   pipeline(
-      r.plan, n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      r.plan, n, std::min(kAhead, n - 1),
+      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         for (int rank = 0; rank < s.rank; ++rank) r.plan.await(round, rank);
@@ -182,7 +183,8 @@ Plan shared_allreduce(const Shape& s) {
   const int64_t n = r.pieces.rounds();
   r.plan.take_rounds(n);
   pipeline(
-      r.plan, n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      r.plan, n, std::min(kAhead, n - 1),
+      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         r.plan.await(round);

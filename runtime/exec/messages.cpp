@@ -67,8 +67,8 @@ void Messages::compare(const Receive& receive) const {
   if (is_forsaken(receive.outcome.mpi_class)) return;  // what it knows of a message is of an earlier start
   if (!binding_.call().pair_data) return channel_.ledger->differs(serial_, receive.match.source, receive.signature);
   channel_.ledger->pair_differs(serial_, receive.match.source, receive.signature,
-                                binding_.signature_of(run_.step_of(receive.step).into),
-                                receive.outcome.sent_bytes, receive.payload.bytes());
+                                binding_.signature_of(run_.step_of(receive.step).into), receive.outcome.sent_bytes,
+                                receive.payload.bytes());
 }
 
 void Messages::withdraw_receive(uint32_t operation) {

@@ -154,7 +154,8 @@ bool find_senders(std::vector<ShortPlan>& plans, Maker& maker, int node_ranks) {
       if (plans[m].steps[i].crosses && plans[m].steps[i].kind == Step::Kind::recv)
         receives[plans[m].steps[i].peer].emplace_back(m, i);
   const size_t steps = plans.front().steps.size();
-  if (receives.size() > static_cast<size_t>(10 * kMostSteps) / steps) return false;  // they are made one after the other
+  if (receives.size() > static_cast<size_t>(10 * kMostSteps) / steps)
+    return false;                            // they are made one after the other
   std::vector<std::vector<uint32_t>> sends;  // by number on the node
   for (const ShortPlan& plan : plans) sends.push_back(sends_of(plan));
   for (const auto& [sender, at] : receives) {

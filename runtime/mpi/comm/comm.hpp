@@ -84,8 +84,8 @@ class Comm final : public HasErrhandler {
   exec::Planner planner;
   std::shared_ptr<Repeated> repeated;  // calls that came before and may come again; mpi/coll/'s. nullptr: none yet
   AttributeSet attributes;
-  std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told
-  std::shared_ptr<const VirtualTopology> topology;         // nullptr: none. Set before the handle is given out
+  std::vector<std::pair<std::string, std::string>> hints;     // by key; empty: nobody has asked or told
+  std::shared_ptr<const VirtualTopology> topology;            // nullptr: none. Set before the handle is given out
   std::vector<std::unique_ptr<const coll::Edges>> distances;  // by bit: letters.cpp's
   std::shared_ptr<SendBuffer> send_buffer;  // MPI_Comm_attach_buffer; nullptr: none. The engine's owner's
   MPI_Comm handle = MPI_COMM_NULL;          // the ABI's number, or this object's address

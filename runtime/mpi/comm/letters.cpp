@@ -62,9 +62,7 @@ Result<std::vector<Letter>> exchange(Comm& comm, const coll::Edges& edges, const
 Result<std::vector<Letter>> deliver(Comm& comm, std::vector<Letter> letters, contract::Word signature) {
   const int64_t size = comm.size();
   for (int bit = 0; int64_t{1} << bit < size; ++bit) {
-    const auto stays = [&](const Letter& letter) {
-      return ((letter.to - comm.rank() + size) % size >> bit & 1) == 0;
-    };
+    const auto stays = [&](const Letter& letter) { return ((letter.to - comm.rank() + size) % size >> bit & 1) == 0; };
     const auto goes = std::stable_partition(letters.begin(), letters.end(), stays);
     const std::vector<Letter> outgoing(goes, letters.end());
     letters.erase(goes, letters.end());

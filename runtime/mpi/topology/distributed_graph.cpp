@@ -337,8 +337,7 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
       letters.push_back({comm.rank(), source, at, edge});
       if (source != destination) letters.push_back({comm.rank(), destination, at, edge});
     }
-  Result<std::vector<Letter>> told =
-      deliver(comm, std::move(letters), contract::word_of(Function::Dist_graph_create));
+  Result<std::vector<Letter>> told = deliver(comm, std::move(letters), contract::word_of(Function::Dist_graph_create));
   if (!told) return std::move(told).error();
 
   // Both ends hear of the edges between them from the same ranks in the same order: so they count alike.
