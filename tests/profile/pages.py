@@ -352,9 +352,10 @@ def cost():
             for what, ns in re.findall(r"(allreduce|message) ([\d.]+) ns", out):
                 best[what, how] = min(best.get((what, how), 1e9), float(ns))
     print(best)
-    for what in ("allreduce", "message"):
+    # 200 ns a call are 2 % of a program that makes 10^5 calls a second. A message is two, one after the other.
+    for what, most in (("allreduce", 200), ("message", 400)):
         for how in ("page", "file"):
-            assert best[what, how] - best[what, "off"] < 200, best  # 2 % of a program that makes 10^5 calls a second
+            assert best[what, how] - best[what, "off"] < most, best
 
 
 {name: value for name, value in globals().items() if callable(value)}[sys.argv[6]]()
