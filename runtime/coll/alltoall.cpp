@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Alltoall, alltoallv and alltoallw: a block from everybody for everybody. In place, the blocks to
 // send are packed away first, unless the algorithm packs them anyway.
-#include <functional>
 #include <vector>
 
 #include "coll/algorithm.hpp"
@@ -19,25 +18,21 @@ constexpr int kAtOnce = 32;  // exchanges that a rank has under way at a time
 // target; `window` of them are under way at a time.
 Plan alltoall_spread(const Shape& s, int window) {
   PlanBuilder plan(s);
-  const auto others = [&](const std::function<void(int)>& visit) {
-    plan.repeat({.number = s.rank}, [&](int64_t i) { visit(static_cast<int>(i)); });
-    plan.repeat({.number = s.size - s.rank - 1}, [&](int64_t i) { visit(s.rank + 1 + static_cast<int>(i)); });
-  };
   std::vector<Buf> kept;  // in place: by rank
   if (s.in_place) {
     for (int i = 0; i < s.size; ++i) kept.push_back(i == s.rank ? Buf() : plan.scratch_packed(plan.out_block(i)));
-    others([&](int i) { plan.copy(plan.out_block(i), kept[static_cast<size_t>(i)]); });
+    plan.repeat({.number = s.size}, [&](int64_t i) {
+      if (i != s.rank) plan.copy(plan.out_block(static_cast<int>(i)), kept[static_cast<size_t>(i)]);
+    });
   }
   plan.fence();
-  if (!s.in_place && s.size == 1) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
-  const bool copies = !s.in_place && s.size > 1;
-  const auto exchange = [&](int64_t k) {
-    const int from = static_cast<int>((s.rank - k + s.size) % s.size), to = static_cast<int>((s.rank + k) % s.size);
+  plan.repeat({.number = s.size - 1, .seats = static_cast<uint32_t>(window)}, [&](int64_t i) {
+    const int from = static_cast<int>((s.rank - 1 - i + s.size) % s.size);
+    const int to = static_cast<int>((s.rank + 1 + i) % s.size);
     plan.recv(plan.out_block(from), from);
     plan.send(s.in_place ? kept[static_cast<size_t>(to)] : plan.in_block(to), to);
-  };
-  plan.repeat({.number = s.size - 1, .seats = static_cast<uint32_t>(window)}, [&](int64_t i) { exchange(i + 1); });
-  if (copies) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
+  });
+  if (!s.in_place) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
   return plan.done();
 }
 

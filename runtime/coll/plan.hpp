@@ -17,8 +17,8 @@
 // A plan may be put together of plans for some of its ranks (PlanBuilder::append), of which those
 // for ranks of one node may have rounds, in one lane. There, ranks are numbered within the node.
 //
-// What repeats, for each rank or for each piece of a long vector, is written once, as a loop (repeat.cpp): so a plan for a
-// million ranks takes no more memory than one for a hundred.
+// What repeats, for each rank or for each piece of a long vector, is written once, as a loop (repeat.cpp): so the plan of
+// a rank hardly grows with the ranks.
 //
 // Messages between two ranks are told apart by slots: the k-th send from i to j in i's plan meets
 // the k-th receive from i in j's plan. Whoever writes an algorithm keeps those orders equal; the

@@ -164,6 +164,7 @@ class PlanBuilder::Repetition {
   }
   bool number_messages() {
     Loop& loop = loop_;
+    Plan& plan = builder_.plan_;
     PeerCounts sent = builder_.sent_, received = builder_.received_;
     for (size_t i = 0; i < loop.steps.size(); ++i) {
       Step& step = loop.steps[i];
@@ -172,16 +173,11 @@ class PlanBuilder::Repetition {
       const std::optional<int32_t> slot = slot_of(i, sends ? sent : received);
       if (!slot) return false;
       step.slot = *slot;
-      step.operation = sends ? loop.sends++ : loop.recvs++;
+      step.operation = sends ? plan.sends + loop.sends++ : plan.recvs + loop.recvs++;
       Buf& buf = sends ? step.from : step.into;
-      if (buf.unit == Unit::packed) buf.range = loop.ranges++;
+      if (buf.unit == Unit::packed) buf.range = plan.ranges + loop.ranges++;
     }
     builder_.sent_ = std::move(sent), builder_.received_ = std::move(received);
-    Plan& plan = builder_.plan_;
-    for (Step& step : loop.steps) {
-      if (step.kind == Step::Kind::send) step.operation += plan.sends, step.from.range += plan.ranges;
-      if (step.kind == Step::Kind::recv) step.operation += plan.recvs, step.into.range += plan.ranges;
-    }
     plan.sends += loop.seats * loop.sends;
     plan.recvs += loop.seats * loop.recvs;
     plan.ranges += loop.seats * loop.ranges;
