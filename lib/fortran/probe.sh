@@ -1,10 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: probe.sh FC CC…   finds out how a Fortran compiler has to hand over the buffers of mpi_f08 (descriptor.h), and
-# whether it has reals of kind 10, and prints it: "c" or "own", and the flags that the library is compiled with. Works in
-# the current folder, into files that begin with probe_. FC is one word of the command line, CC may be several. Fails with
-# a sentence where neither is right.
+# usage: probe.sh [--run=COMMAND] FC CC…   finds out how a Fortran compiler has to hand over the buffers of mpi_f08
+# (descriptor.h), and whether it has reals of kind 10, and prints it: "c" or "own", and the flags that the library is
+# compiled with. Works in the current folder, into files that begin with probe_. FC is one word of the command line, CC may
+# be several. COMMAND runs what the compilers make for another processor. Fails with a sentence where neither is right.
 sources=$(dirname -- "$(readlink -f -- "$0")")
+run=
+case $1 in
+  --run=*) run=${1#*=}; shift ;;
+esac
 fc=$1
 shift
 
@@ -260,7 +264,7 @@ END
 # differ: for others it is a number of 16 bytes by IEEE.
 printf '%s\n' 'program probe' '  if (selected_real_kind(18) /= 10) stop 1' 'end program' >probe_reals.f90
 reals=
-{ $fc probe_reals.f90 -o probe_reals && ./probe_reals; } >probe_log 2>&1 || reals=-DTUTTI_FORTRAN_NO_REAL10
+{ $fc probe_reals.f90 -o probe_reals && $run ./probe_reals; } >probe_log 2>&1 || reals=-DTUTTI_FORTRAN_NO_REAL10
 
 # The exit code of a program that calls what $looks says; 99: it is not compiled.
 looks=probe_look.c
@@ -271,7 +275,7 @@ tried() {
   $program >probe_program.f90
   "$@" -std=gnu11 $flags "-I$sources" -c $looks -o probe_look.o >probe_log 2>&1 || return 99
   $fc probe_interface.f90 probe_program.f90 probe_look.o -o probe_program >>probe_log 2>&1 || return 99
-  ./probe_program >>probe_log 2>&1
+  $run ./probe_program >>probe_log 2>&1
 }
 
 by_c='bind(C, name="probe_look_")' own=-DTUTTI_FORTRAN_OWN_DESCRIPTORS told=-DTUTTI_FORTRAN_COPIES_ARE_TOLD

@@ -12,10 +12,13 @@ say() { echo "==> $*"; }
 # What the packages are built with, as debian/control of the folder SOURCE declares it; what their tests need beyond it; and what
 # every such build needs.
 build_depends() { sed -n '/^Build-Depends:/,/^[^ ]/p' "$1/packaging/debian/control" | sed -n '/^ /p'; }
-declared_by() { build_depends "$1" | sed '/<!nocheck>/d; s/^ \([a-z0-9+.-]*\).*/\1/; s/debhelper-compat/debhelper/'; }
+declared_by() { build_depends "$1" | sed '/<!nocheck>/d; /<cross>/d; s/^ \([a-z0-9+.-]*\).*/\1/; s/debhelper-compat/debhelper/'; }
 tested_by() { build_depends "$1" | sed -n 's/^ \([a-z0-9+.-]*\) .*<!nocheck>.*/\1/p'; }
 # Of Debian's packages: nocheck leaves their tests out, nothing has them compiled and run.
 tested=nocheck
+# Another architecture than this machine's, of which the root has packages beside its own, with those that the sources declare
+# to be built for it.
+foreign=
 tools="build-essential fakeroot"
 
 may_make_root() {  # SOURCE
@@ -42,6 +45,15 @@ inside() {
 offline() { inside none "$@"; }
 install() { offline apt-get -q -y -o Dpkg::Use-Pty=0 install --no-download --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -30 "$work/apt.log"; fail "cannot install $*"; }; }
 
+# install_declared NETWORK OPTION: what $source_dir declares that it is built with for the architecture $foreign.
+install_declared() {
+  mkdir -p "$root/declared"
+  cp -R "$source_dir/packaging/debian" "$root/declared/"
+  inside $1 apt-get -q -y -o Dpkg::Use-Pty=0 build-dep $2 --no-install-recommends -a$foreign -Pcross,nocheck /declared >"$work/apt.log" 2>&1 ||
+    { tail -30 "$work/apt.log"; fail "what is declared to be built with for $foreign is not there"; }
+  rm -rf "$root/declared"
+}
+
 # make_root SUITE PACKAGE…: the root $root of that release, below $work, with the packages at hand and not installed. It
 # stays as $root_tar.
 make_root() {
@@ -50,7 +62,7 @@ make_root() {
   work=$(mktemp -d)
   root=$work/root
   trap 'rm -rf --one-file-system "$work"' EXIT
-  key=$(echo $suite "$@" | sha256sum | cut -c1-16)
+  key=$({ echo $suite "$@"; [ -z "$foreign" ] || build_depends "$source_dir"; } | sha256sum | cut -c1-16)
   root_tar=$cache/root-$key.tar
   if [ -e "$root_tar" ]; then
     mkdir "$root"
@@ -63,7 +75,9 @@ make_root() {
   [ -n "$mirror" ] || skip "apt's lists of sources name no mirror"
   debootstrap --variant=minbase $suite "$root" "$mirror" >"$work/debootstrap.log" 2>&1 ||
     { tail -5 "$work/debootstrap.log"; skip "debootstrap could not fetch a root"; }
+  [ -z "$foreign" ] || offline dpkg --add-architecture $foreign
   inside network apt-get -q update >"$work/apt.log" 2>&1
+  [ -z "$foreign" ] || install_declared network --download-only
   inside network apt-get -q -y install --download-only --no-install-recommends "$@" >"$work/apt.log" 2>&1 ||
     { tail -5 "$work/apt.log"; fail "the packages cannot be fetched: is one of them misspelt in debian/control?"; }
   mkdir -p "$cache"

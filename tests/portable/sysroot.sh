@@ -11,7 +11,7 @@ command -v debootstrap >/dev/null || { echo "sysroot.sh: debootstrap is missing:
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null |
   sed -nE 's/^(URIs:|deb( +\[[^]]*\])?) +([^ ]+).*/\3/p' | head -n 1)
-packages=libstdc++-12-dev,libucx-dev,libpmix-dev,libhwloc-dev,libevent-dev,libyaml-cpp-dev,libfmt-dev,libdw-dev,libgtest-dev,libbenchmark-dev
+packages=libstdc++-12-dev,libucx-dev,libpmix-dev,libhwloc-dev,libevent-dev,libyaml-cpp-dev,libfmt-dev,libdw-dev,libgtest-dev,libbenchmark-dev,libgfortran5
 # shellcheck disable=SC2086 # Without a mirror debootstrap takes its own.
 debootstrap --foreign --arch=arm64 --variant=minbase --include="$packages" "$release" "$root" $mirror
 for package in "$root"/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
