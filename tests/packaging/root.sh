@@ -37,7 +37,7 @@ inside() {
   [ "$1" = network ] || namespaces+=(--net)
   shift
   unshare "${namespaces[@]}" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="$tested parallel=$(nproc)" DEB_BUILD_PROFILES="$tested" \
+    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="${tested:+$tested }parallel=$(nproc)" DEB_BUILD_PROFILES="$tested" \
     bash -c 'root=$1; shift
       mount -t proc proc "$root/proc"; mount -t sysfs -o ro sysfs "$root/sys"; mkdir -p "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
       ip link set lo up 2>/dev/null; exec chroot "$root" "$@"' inside "$root" "$@"
