@@ -29,6 +29,7 @@ if [ -z "${AARCH64_SYSROOT:-}" ]; then
   fi
   export AARCH64_SYSROOT
 fi
+unset TUTTI_PACKAGE_CACHE  # which no program takes for a setting
 [ -d "$AARCH64_SYSROOT/usr/include" ] || skip "AARCH64_SYSROOT names $AARCH64_SYSROOT, which is no root to compile against"
 build=${2:-}
 if [ -z "$build" ]; then
