@@ -29,7 +29,8 @@ if [ -z "${AARCH64_SYSROOT:-}" ]; then
   fi
   export AARCH64_SYSROOT
 fi
-unset TUTTI_PACKAGE_CACHE  # which no program takes for a setting
+# No program takes the first for a setting, and the second makes tests longer that are long enough in an emulator.
+unset TUTTI_PACKAGE_CACHE TUTTI_LONG
 [ -d "$AARCH64_SYSROOT/usr/include" ] || skip "AARCH64_SYSROOT names $AARCH64_SYSROOT, which is no root to compile against"
 build=${2:-}
 if [ -z "$build" ]; then
