@@ -14,7 +14,9 @@ for folder in /one /another/much/longer/folder; do
   cp -R "$root$folder/tutti/packaging/debian" "$root$folder/tutti/debian"
   offline sh -c "cd $folder/tutti && dpkg-buildpackage -us -uc -b" >"$work/deb.log" 2>&1 || { tail -40 "$work/deb.log"; fail "the packages do not build"; }
 done
+differing=()
 for deb in "$root"/one/*.deb; do
-  cmp "$deb" "$root/another/much/longer/folder/${deb##*/}" || fail "${deb##*/} is not the same in another folder"
+  cmp "$deb" "$root/another/much/longer/folder/${deb##*/}" || differing+=("${deb##*/}")
 done
+[ ${#differing[@]} = 0 ] || fail "not the same in another folder: ${differing[*]}"
 say "$(ls "$root"/one/*.deb | wc -l) packages are the same"
