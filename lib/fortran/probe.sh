@@ -262,9 +262,14 @@ END
 
 # Whether a precision of 18 digits is that of kind 10, the numbers of C's long double on x86. Compilers for one processor
 # differ: for others it is a number of 16 bytes by IEEE.
-printf '%s\n' 'program probe' '  if (selected_real_kind(18) /= 10) stop 1' 'end program' >probe_reals.f90
+printf '%s\n' 'program probe' '  if (selected_real_kind(18) /= 10) stop 10' 'end program' >probe_reals.f90
 reals=
-{ $fc probe_reals.f90 -o probe_reals && $run ./probe_reals; } >probe_log 2>&1 || reals=-DTUTTI_FORTRAN_NO_REAL10
+{ $fc probe_reals.f90 -o probe_reals && $run ./probe_reals; } >probe_log 2>&1
+case $? in
+  0) ;;
+  10) reals=-DTUTTI_FORTRAN_NO_REAL10 ;;
+  *) echo "$fc makes no program that runs here${run:+ by $run}: $(head -n 3 probe_log)" >&2; exit 1 ;;
+esac
 
 # The exit code of a program that calls what $looks says; 99: it is not compiled.
 looks=probe_look.c

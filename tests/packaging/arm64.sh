@@ -33,7 +33,7 @@ while read -r file; do
   machine=$({ readelf -h "$file" 2>/dev/null || true; } | sed -n 's/^ *Machine: *//p' | sort -u)
   [ -z "$machine" ] || [ "$machine" = AArch64 ] || fail "${file#"$work/unpacked/"} is of $machine"
 done < <(find "$work/unpacked" -type f)
-grep -rlI aarch64-linux-gnu-g "$work/unpacked" --include='*' | grep . && fail "these name the compiler of another machine"
+grep -rlI aarch64-linux-gnu-g "$work/unpacked" | grep . && fail "these name the compiler of another machine"
 install lintian
 offline sh -c 'lintian --fail-on error,warning /tutti_*.changes' || fail "lintian finds something"
 [ -z "${TUTTI_KEEP_PACKAGES:-}" ] || { mkdir -p "$TUTTI_KEEP_PACKAGES/$suite" && cp "$root"/tutti*_arm64.deb "$TUTTI_KEEP_PACKAGES/$suite"; }
