@@ -158,7 +158,7 @@ test_silent_server_is_told_by_library() {
 
 # Ranks whose messages go by UCX's tcp, on one node: where it listens.
 start_over_tcp() {
-  start_ready 2 --set transport.shared_memory=off --set transport.ucx_tls=tcp,self -n 2 "$stay"
+  start_ready 2 "$@" --set transport.shared_memory=off --set transport.ucx_tls=tcp,self -n 2 "$stay"
   rank=$(pgrep -P "$launched" -x stay | head -1)
 }
 test_other_users_cannot_end_a_rank_by_library() {
@@ -183,6 +183,16 @@ test_bytes_that_are_none_of_ucx_are_told_by_library() {
   said_once "something has come that is no UCX's (tcp_ep.c"
   grep -q "rank [01] on .*at a tcp port" err || fail "it is not said which rank"
   ! grep -q backtrace err || fail "UCX speaks for itself"
+  nothing_is_left
+}
+# A job that goes on without ranks that fail goes on without that one. Who waits for it, and does nothing about failures, hears of it.
+test_bytes_that_are_none_of_ucx_are_the_failure_of_one_by_library() {
+  start_over_tcp --on-failure=continue
+  timeout 20 python3 "$here/knock.py" "$rank" 5 "$(id -u)" >knocked || fail "no port: $(cat knocked)"
+  within 10 launcher_ended || fail "the rank lives, or the other one waits for it: $(cat knocked)"
+  said_once "something has come that is no UCX's (tcp_ep.c"
+  said_once "was killed by signal 6 (Aborted); the job goes on"
+  said_once "MPI_Recv: the process at the other end has failed"
   nothing_is_left
 }
 # On one node no rank listens where others than this machine come.

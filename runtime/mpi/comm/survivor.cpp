@@ -133,18 +133,26 @@ bool Survivor::poll() {
 
 // What one who has failed had sent before is heard first: who has contributed to an agreement is no more left out.
 bool Survivor::take_changes() {
-  const std::vector<members::Change> changes = process_.processes->changes_since(read_);
-  read_ += changes.size();
+  const auto is_failure = [](const members::Change& change) { return change.state == members::State::failed; };
+  std::vector<members::Change> changes;
+  // A connection of jobs that ends with one of them makes more. These live, maybe, and end soon: where a first message
+  // of this process comes to them then, UCX (1.13) ends the rank that is about to answer, or this one, by an assertion.
+  while (process_.processes->changes() != read_) {
+    const std::vector<members::Change> more = process_.processes->changes_since(read_);
+    read_ += more.size();
+    for (const members::Change& change : more)
+      if (is_failure(change)) hooks_.cut_off(change.process);
+    changes.insert(changes.end(), more.begin(), more.end());
+  }
   if (changes.empty()) return false;
   // Nothing goes to one who has failed, as answers to what is left of it would, past the router, which knows of that.
-  const bool any_failed = std::ranges::any_of(
-      changes, [](const members::Change& change) { return change.state == members::State::failed; });
+  const bool any_failed = std::ranges::any_of(changes, is_failure);
   if (any_failed && &process_.engine->transport() == &process_.transport->direct())
     process_.engine->switch_transport(*process_.transport);
   process_.transport->take_changes();
   bool any = hear_all();
   for (const members::Change& change : changes) {
-    if (change.state != members::State::failed) continue;
+    if (!is_failure(change)) continue;
     lose(change.process);
     any = true;
   }

@@ -42,6 +42,8 @@ class Survivor final : private engine::Poller, private engine::ActiveHandler, pr
     void (*resume)(engine::RecvOperation&) = nullptr;
     // A process has failed: ends with an error of this class what other chapters wait for of it, beside messages.
     void (*lost)(int process, int mpi_class) = nullptr;
+    // Before anybody hears of the failure: reports as failed those of other jobs who were connected through this process alone.
+    void (*cut_off)(int process) = nullptr;
   };
   Survivor(Process& process, const Hooks& hooks) TUTTI_ENGINE_OWNED;
   ~Survivor();

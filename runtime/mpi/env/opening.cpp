@@ -266,7 +266,9 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
                     config->value("collectives.rules").origin, config->value("collectives.override").origin));
   p.selection = *std::move(selection);
 
-  transport::when_broken([&mine = *p.job](const std::string& sentence) { mine.abort(1, sentence); });
+  // In a job that goes on without ranks that fail, it is this one that has failed.
+  if (!survives_failures(*config))
+    transport::when_broken([&mine = *p.job](const std::string& sentence) { mine.abort(1, sentence); });
   Result<std::unique_ptr<transport::Router>> transport =
       transport::Router::open(transport_options(*config, view, *p.processes), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();
@@ -283,10 +285,10 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (survives_failures(*config)) {
     const engine::Engine::Guard own(*p.engine);
     p.survivor = std::make_shared<Survivor>(
-        p, Survivor::Hooks{interrupt_receive, resume_receive, [](int lost, int mpi_class) TUTTI_ENGINE_OWNED {
-                             process().one_sided->lose(lost, mpi_class);
-                             processes::connections().lose_root(lost);
-                           }});
+        p,
+        Survivor::Hooks{interrupt_receive, resume_receive,
+                        [](int lost, int mpi_class) TUTTI_ENGINE_OWNED { process().one_sided->lose(lost, mpi_class); },
+                        [](int lost) TUTTI_ENGINE_OWNED { processes::connections().lose_root(lost); }});
     p.end_members = end_members;
   }
   if (config->flag("progress.thread")) {

@@ -349,6 +349,44 @@ void spawning(MPI_Comm comm, char* program) {
   OK(MPI_Comm_disconnect(&between));
 }
 
+// All of the other group count as failed.
+void loses_them_all(MPI_Comm between) {
+  int word = 0, others = 0, flag = 1;
+  OK(MPI_Comm_remote_size(between, &others));
+  for (int other = 0; other < others; ++other)
+    FAILS(MPI_Recv(&word, 1, MPI_INT, other, 5, between, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED);
+  FAILS(MPI_Barrier(between), MPIX_ERR_PROC_FAILED);
+  FAILS(MPIX_Comm_agree(between, &flag), MPIX_ERR_PROC_FAILED);
+  CHECK_EQ(flag, -1);  // of the flags of nobody
+  OK(MPIX_Comm_revoke(between));
+  OK(MPI_Comm_free(&between));
+}
+
+// A spawned job whose root fails is lost to those who have spawned it, and they to it, though its others live. These have
+// not said a word yet to most of them, and end right behind: what they said now would be half of a connection then.
+void cut_off(MPI_Comm comm, char* program) {
+  constexpr int kTimes = 5;
+  char cut[] = "cut";
+  char* arguments[] = {cut, nullptr};
+  for (int i = 0; i < kTimes; ++i) {
+    MPI_Comm between = MPI_COMM_NULL;
+    OK(MPI_Comm_spawn(program, arguments, 3, MPI_INFO_NULL, 0, comm, &between, MPI_ERRCODES_IGNORE));
+    OK(MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN));
+    OK(MPI_Send(&i, 1, MPI_INT, 0, 1, between));
+    loses_them_all(between);
+  }
+}
+void is_cut_off() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  OK(MPI_Comm_get_parent(&parent));
+  OK(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
+  int others = 0, word = 0;
+  OK(MPI_Comm_remote_size(parent, &others));
+  for (int i = 0; rank == 0 && i < others; ++i) OK(MPI_Recv(&word, 1, MPI_INT, i, 1, parent, MPI_STATUS_IGNORE));
+  dying::fails(MPI_COMM_WORLD, 0);
+  loses_them_all(parent);
+}
+
 // The end of a program that has done nothing about the failure.
 void ends(MPI_Comm comm) {
   MPI_Request request;
@@ -380,6 +418,11 @@ int main(int argc, char** argv) {
     OK(MPI_Finalize());
     return 0;
   }
+  if (what == "cut") {
+    is_cut_off();
+    OK(MPI_Finalize());
+    return 0;
+  }
   MPI_Comm comm = MPI_COMM_NULL;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   if (what == "lists") lists(comm);
@@ -394,6 +437,7 @@ int main(int argc, char** argv) {
     comm = MPI_COMM_NULL;
   }
   if (what == "spawning") spawning(comm, argv[0]);
+  if (what == "cut_off") cut_off(comm, argv[0]);
   if (what == "ends") ends(comm);
   if (comm != MPI_COMM_NULL) OK(MPI_Comm_free(&comm));
   OK(MPI_Finalize());
