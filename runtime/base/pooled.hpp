@@ -17,14 +17,23 @@ inline constexpr int kMostPooled = 0;
 inline constexpr int kMostPooled = 1024;
 #endif
 
-// The pools of a thread, for who asks what they hold.
+// The pools of a thread, for who asks what they hold, and for the end of the thread, which closes them. What is known of them is
+// on the heap: there is little room for thread-locals of a library that a running program loads.
 class PoolsHere {
  public:
   struct Pool {
-    size_t (*idle_bytes)() = nullptr;
-    Pool* next = nullptr;
+    size_t (*idle_bytes)();
+    void (*close)();
+    Pool* next;
   };
-  static void add(Pool& pool) { pool.next = std::exchange(first, &pool); }
+  // False: the thread ends, or there is no memory.
+  static bool add(size_t (*idle_bytes)(), void (*close)()) {
+    static thread_local Closing closing;
+    (void)&closing;
+    Pool* const pool = are_closed ? nullptr : new (std::nothrow) Pool{idle_bytes, close, first};
+    if (pool) first = pool;
+    return pool != nullptr;
+  }
   static size_t idle_bytes() {
     size_t all = 0;
     for (const Pool* pool = first; pool; pool = pool->next) all += pool->idle_bytes();
@@ -32,7 +41,18 @@ class PoolsHere {
   }
 
  private:
+  struct Closing {
+    ~Closing() {
+      are_closed = true;
+      while (const Pool* const pool = first) {
+        pool->close();
+        first = pool->next;
+        delete pool;
+      }
+    }
+  };
   static inline constinit thread_local Pool* first = nullptr;
+  static inline constinit thread_local bool are_closed = false;
 };
 
 template <class T, int kMost = kMostPooled>
@@ -63,25 +83,19 @@ class Pooled {
     Spare* first = nullptr;
     int room = 0;  // for so many more; none before it is open and when the thread ends
     bool open = false;
-    PoolsHere::Pool pool;
   };
-  struct Closing {
-    ~Closing() {
-      mine.room = 0;
-      while (Spare* const spare = mine.first) {
-        mine.first = spare->next;
-        ::operator delete(spare);
-      }
+  static void close() {
+    mine.room = 0;
+    while (Spare* const spare = mine.first) {
+      mine.first = spare->next;
+      ::operator delete(spare);
     }
-  };
+  }
   // With the first that is given back. False: there is room for no more.
   [[gnu::noinline]] static bool opens() {
     if (kMost == 0 || std::exchange(mine.open, true)) return false;
-    static thread_local Closing closing;
-    (void)&closing;
+    if (!PoolsHere::add(idle_bytes, close)) return false;
     mine.room = kMost;
-    mine.pool.idle_bytes = idle_bytes;
-    PoolsHere::add(mine.pool);
     return true;
   }
   // Counted when somebody asks, so that nobody else need count.
