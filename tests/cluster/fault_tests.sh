@@ -346,7 +346,7 @@ test_deaths_at_fault_points() {
       launch -n 6 --host $all --map-by node --on-failure=continue "$programs/program.survival.deaths" "$point:$victim:1" \
         "$scenario"
       # UCX 1.13 may end a survivor by an assertion (tutti-survival(7), LIMITS): as deaths.py does it counts that apart.
-      if grep -qE "UCX cannot go on \(ucp_(request.c|worker.inl)" "$bed/out"; then
+      if grep -q "UCX cannot go on (" "$bed/out"; then
         by_ucx=$((by_ucx + 1))
         continue
       fi
@@ -355,7 +355,7 @@ test_deaths_at_fault_points() {
     done
     said "a rank dies at $point"
   done
-  [ $by_ucx -le 2 ] || fail "UCX has ended $by_ucx jobs"
+  [ $by_ucx -le 2 ] || fail "UCX has ended a rank in $by_ucx jobs"
   nothing_is_left
 }
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs deaths for the rows of points.tsv: each ends well, and nobody in it waits longer than ten seconds for anything. Who dies
 differs from row to row, and so does the how manieth time that it reaches its point; where that rank never comes there, as one that
-is nobody's root, another one is tried. Each row, but for those with "maybe", is reached. Jobs that UCX ends by an assertion of
-its own, of which tutti-survival(7) tells under LIMITS, are counted, and may be few.
+is nobody's root, another one is tried. Each row, but for those with "maybe", is reached. Jobs in which UCX ends a rank by an
+assertion of its own, of which tutti-survival(7) tells under LIMITS, are counted, and may be few.
 usage: deaths.py MPIRUN PROGRAM sample|all RANKS [POINT] [-- OPTION OF MPIRUN…]"""
 import pathlib
 import subprocess
 import sys
 
 BOUND = 90  # seconds for a job, which takes one or two on a quiet machine
-OF_UCX = ("UCX cannot go on (ucp_request.c:", "UCX cannot go on (ucp_worker.inl:")
+OF_UCX = "UCX cannot go on ("
 
 
 def rows():
@@ -45,7 +45,7 @@ def main(mpirun, program, which, ranks, *rest):
                        f"{point}:{victim}:{nth}", *scenario]
             problem, told = run(command)
             jobs += 1
-            if problem and any(words in told for words in OF_UCX):
+            if problem and OF_UCX in told:
                 by_ucx += 1
                 problem = ""
             elif problem:
@@ -60,7 +60,7 @@ def main(mpirun, program, which, ranks, *rest):
             seen.add(point)
         elif "maybe" not in remarks and not problem:
             unreached.append(f"{point} in {' '.join(scenario)}")
-    print(f"{jobs} jobs, {deaths} deaths at {len(seen)} points, {failed} failed, {by_ucx} were ended by UCX")
+    print(f"{jobs} jobs, {deaths} deaths at {len(seen)} points, {failed} failed, in {by_ucx} UCX has ended a rank")
     for each in unreached:
         print(f"never reached: {each}")
     return failed > 0 or bool(unreached) or by_ucx > 2 + jobs // 20
