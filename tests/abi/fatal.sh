@@ -30,8 +30,9 @@ for case in "before=MPI_Send: called before MPI_Init" "after=MPI_Barrier: called
     bad=1
   fi
 done
-# The place is found, too, where the compiler writes no index of addresses (clang writes none).
-unindexed=$(mktemp)
+# The place is found, too, where the compiler writes no index of addresses (clang writes none). The copy is beside the program,
+# which may find the library by a path from itself.
+unindexed=$(mktemp "$program.XXXXXX")
 trap 'rm -f "$unindexed"' EXIT
 objcopy --remove-section=.debug_aranges "$program" "$unindexed" && chmod +x "$unindexed" || bad=1
 said=$(timeout 60 "$mpirun" -n 1 "$unindexed" before 2>&1) && { echo "wrong: went on without an index"; bad=1; }
