@@ -9,7 +9,7 @@
 namespace tutti::transport {
 
 // Before a transport is opened, once. UCX has aborted, in whatever thread, maybe within a call of it: `tell` should not
-// return.
+// return. Where nobody has said what to do, the process says the sentence as an error and aborts.
 void when_broken(std::function<void(const std::string& sentence)> tell);
 // By itself a process hears this user's and root's processes alone, as far as they are on this machine. A job of another
 // user is being connected with: from here on all may come.

@@ -20,7 +20,7 @@ import tempfile
 LIBRARIES = ("fmt", "yaml-cpp", "ucp", "ucs", "uct", "ucm", "hwloc", "hwloc.h", "event2", "event.h", "elfutils", "libelf.h", "gelf.h",
              "dwarf.h", "valgrind")
 KERNEL = ("linux", "asm", "asm-generic")  # of glibc's compilers these belong to the C library
-# What UCX 1.13 has for each processor that it knows. Later versions know riscv64, too, with as little as for AArch64.
+# What UCX 1.13 has for each processor that it knows. riscv64, which later versions know, is given AArch64's here.
 OF_PROCESSORS = "ucs/arch/global_opts.h"
 # Read once for all sources.
 COMMON = "".join(f"#include <{name}>\n" for name in ("algorithm", "atomic", "charconv", "chrono", "functional", "map", "memory", "optional",
